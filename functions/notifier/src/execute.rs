@@ -27,7 +27,7 @@ use crate::NotifierError;
 use crate::events::event_of;
 use crate::message::{NoBase, message};
 use crate::owner::notify_owner;
-use crate::transport::Transport;
+use crate::transport::{Recipient, Transport};
 
 /// How long a confirmation waits while the service has no address for its link.
 const NO_BASE: Duration = Duration::from_mins(15);
@@ -111,8 +111,8 @@ impl<T: Transport> Executor<'_, T> {
         let (reason, now) = (run.reason(&delivery), self.now());
         let outcome = match message(delivery.message(), self.channel, team, base, now) {
             Ok(message) => {
-                let (channel, target) = (self.channel, &self.target);
-                self.transport.send(channel, target, &message, reason, now).await
+                let to = Recipient::Channel { channel: self.channel, target: &self.target };
+                self.transport.send(to, &message, reason, now).await
             }
             Err(NoBase) => {
                 let why = NotifierError::NoBase.to_string();

@@ -79,7 +79,7 @@ pub enum OutgoingMessage {
 /// Sends messages. Expensive to create; a process has one.
 pub struct Sender {
     guard: Arc<SsrfGuard>,
-    mail: MailConfig,
+    pub(crate) mail: MailConfig,
 }
 
 impl Sender {
@@ -93,17 +93,6 @@ impl Sender {
     pub fn reporting_to(mut self, health: Health) -> Self {
         self.mail.report_to(health);
         self
-    }
-
-    /// Sends a transactional email to an address once.
-    pub async fn write(
-        &self,
-        to: &str,
-        mail: TransactionalMail,
-        id: String,
-        now: Timestamp,
-    ) -> SendOutcome {
-        self.mail.write(to, mail, id, now).await
     }
 
     /// Posts an event once to a receiver that has no key to verify it with.
