@@ -57,7 +57,7 @@ pub async fn handle(
             write::invitation(app, transport, *team, invitation).await
         }
         MailRequest::Subscription { team, page, subscription } => {
-            write::subscription(app, transport, (*team, *page), *subscription).await
+            write::subscription(app, transport, *team, *page, *subscription).await
         }
         MailRequest::Mailing { page, incident, .. } => {
             mailing::mailing(app, transport, *page, *incident).await

@@ -57,7 +57,7 @@ async fn continue_mailing(
     mailing: Mailing,
     began: Timestamp,
 ) -> Result<(), MailerError> {
-    let lease = began.saturating_add(MAILING_LEASE).unwrap_or(Timestamp::MAX);
+    let lease = leased_until(began);
     let leased = Mailing { leased_until: Some(lease), ..mailing.clone() };
     let mut mailing = app.store.save_mailing(&mailing, leased, lease).await?;
     let (page, incident) = futures::try_join!(
@@ -101,8 +101,12 @@ async fn continue_mailing(
     }
     match waits {
         Some(after) => pause(app, mailing, after).await,
-        None => try_again(app, transport, mailing, (began, lease), email).await,
+        None => try_again(app, transport, mailing, began, email).await,
     }
+}
+
+fn leased_until(began: Timestamp) -> Timestamp {
+    began.saturating_add(MAILING_LEASE).unwrap_or(Timestamp::MAX)
 }
 
 /// Tries the emails to the deferred subscribers again. After several rounds, the mailing ends.
@@ -110,10 +114,10 @@ async fn try_again(
     app: &App,
     transport: &impl Transport,
     mut mailing: Mailing,
-    (began, lease): (Timestamp, Timestamp),
+    began: Timestamp,
     email: impl Fn(&Subscription) -> OutgoingMessage,
 ) -> Result<(), MailerError> {
-    let mut longest = Duration::ZERO;
+    let (mut longest, lease) = (Duration::ZERO, leased_until(began));
     while let Some(id) = mailing.next_deferred() {
         if app.clock.now().duration_since(began) >= SENDS_FOR {
             return pause(app, mailing, Duration::ZERO).await;
@@ -186,7 +190,7 @@ async fn pause(app: &App, mailing: Mailing, after: Duration) -> Result<(), Maile
     let after = after.min(LONGEST_DELAY.unsigned_abs());
     let now = app.clock.now();
     let resumes = now.saturating_add(after).unwrap_or(Timestamp::MAX);
-    let due = resumes.saturating_add(MAILING_LEASE).unwrap_or(Timestamp::MAX);
+    let due = leased_until(resumes);
     let paused = Mailing { leased_until: Some(resumes), ..mailing.clone() };
     let Mailing { team, page, incident, .. } =
         app.store.save_mailing(&mailing, paused, due).await?;

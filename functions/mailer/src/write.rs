@@ -83,7 +83,8 @@ pub(crate) async fn invitation(
 pub(crate) async fn subscription(
     app: &App,
     transport: &impl Transport,
-    (team, page): (TeamId, StatusPageId),
+    team: TeamId,
+    page: StatusPageId,
     id: SubscriptionId,
 ) -> Result<(), MailerError> {
     let found =
