@@ -134,7 +134,7 @@ impl Gateway {
             match accepted {
                 Ok((stream, from)) => {
                     // Registered in the order of arrival, whichever task runs first.
-                    let connection = self.connections.register(from.ip().into());
+                    let connection = self.connections.register(Source::of(from.ip()));
                     let gateway = Arc::clone(&self);
                     connections.spawn(gateway.converse(
                         stream,
