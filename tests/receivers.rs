@@ -6,12 +6,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use serde_json::Value;
 use vedette_domain::alerts::Alert;
-use vedette_domain::alerts::channel::{Channel, Target};
 use vedette_domain::alerts::mail::TransactionalMail;
 use vedette_domain::id::ChannelId;
-use vedette_mailer::Mailer;
-use vedette_notifier::Transport;
 use vedette_notifier::send::{OutgoingMessage as Outgoing, SendOutcome, SendReason};
+use vedette_notifier::{Recipient, Transport};
 
 /// The receivers of all channels.
 #[derive(Default)]
@@ -114,42 +112,34 @@ impl Receivers {
 impl Transport for Receivers {
     async fn send(
         &self,
-        channel: &Channel,
-        _: &Target,
+        to: Recipient<'_>,
         outgoing: &Outgoing,
         _: SendReason,
         now: Timestamp,
     ) -> SendOutcome {
-        let message = match outgoing {
-            Outgoing::Alert { alert, .. } => Message::Alert(alert.clone()),
-            Outgoing::Event { id, body } => {
+        let mut inner = self.lock();
+        let outcome = match to {
+            Recipient::Channel { channel, .. } => inner.answers.get(&channel.id),
+            Recipient::Address(to) => inner.of_mails_to.get(to).or(inner.of_mails.as_ref()),
+        };
+        let outcome = outcome.cloned().unwrap_or(SendOutcome::Delivered);
+        if outcome != SendOutcome::Delivered {
+            return outcome;
+        }
+        let message = match (to, outgoing) {
+            (Recipient::Address(to), Outgoing::TransactionalMail { mail, id }) => {
+                let (to, id, mail) = (to.to_owned(), id.clone(), mail.clone());
+                inner.mails.push(Posted { to, id, mail });
+                return outcome;
+            }
+            (_, Outgoing::Alert { alert, .. }) => Message::Alert(alert.clone()),
+            (_, Outgoing::Event { id, body }) => {
                 Message::Event { id: id.clone(), body: serde_json::from_slice(body).expect("JSON") }
             }
-            Outgoing::TransactionalMail { .. } => Message::Confirmation,
+            (_, Outgoing::TransactionalMail { .. }) => Message::Confirmation,
         };
-        let mut inner = self.lock();
-        let outcome = inner.answers.get(&channel.id).cloned().unwrap_or(SendOutcome::Delivered);
-        if outcome == SendOutcome::Delivered {
-            inner.received.push(Received { channel: channel.id, at: now, message });
-        }
-        outcome
-    }
-}
-
-impl Mailer for Receivers {
-    async fn write(
-        &self,
-        to: &str,
-        mail: TransactionalMail,
-        id: String,
-        _: Timestamp,
-    ) -> SendOutcome {
-        let mut inner = self.lock();
-        let outcome = inner.of_mails_to.get(to).or(inner.of_mails.as_ref()).cloned();
-        let outcome = outcome.unwrap_or(SendOutcome::Delivered);
-        if outcome == SendOutcome::Delivered {
-            inner.mails.push(Posted { to: to.to_owned(), id, mail });
-        }
+        let Recipient::Channel { channel, .. } = to else { panic!("not a transactional email") };
+        inner.received.push(Received { channel: channel.id, at: now, message });
         outcome
     }
 }

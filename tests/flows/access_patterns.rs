@@ -195,12 +195,13 @@ async fn the_page_shows_the_units_that_are_counted() {
     let body = json!({ "subscriptions": true });
     assert_eq!(client.patch(&page, &body).await.status, 200);
     service.consume().await;
-    let of_page = (scene.owner.team, StatusPageId::parse(&created.data("uuid")).expect("an id"));
+    let page = StatusPageId::parse(&created.data("uuid")).expect("an id");
     for email in ["ada@example.com", "kate@example.com"] {
         let id = SubscriptionId::of(email);
-        let requested = subscribe(&service.test.app, of_page, email, Source::Unknown);
+        let requested =
+            subscribe(&service.test.app, scene.owner.team, page, email, Source::Unknown);
         units.call("request for a subscription to a status page", requested).await;
-        let pending = service.test.app.store.subscription(of_page.1, id).await.expect("read");
+        let pending = service.test.app.store.subscription(page, id).await.expect("read");
         let pending = pending.expect("a subscription");
         let confirmed = confirm_subscription(&service.test.app, &pending, service.test.now());
         units.call("confirmation of a subscription", confirmed).await;
@@ -213,7 +214,7 @@ async fn the_page_shows_the_units_that_are_counted() {
         .await;
     units.publication("publication of a status page with subscribers, with an update").await;
     let incident = IncidentId::parse(&incident.data("uuid")).expect("an id");
-    let (team, page) = of_page;
+    let team = scene.owner.team;
     let mailing = MailRequest::Mailing { team, page, incident };
     units.call("emails to two subscribers", service.write(&mailing)).await;
 

@@ -44,8 +44,8 @@ impl Readers {
 
     async fn subscribe_from(&self, source: Source, email: &str, confirms: bool) {
         let app = &self.scene.service.test.app;
-        let place = (self.scene.owner.team, self.page);
-        vedette_actions::subscribe(app, place, email, source).await.expect("requested");
+        let (team, page) = (self.scene.owner.team, self.page);
+        vedette_actions::subscribe(app, team, page, email, source).await.expect("requested");
         let id = SubscriptionId::of(email);
         let pending = app.store.subscription(self.page, id).await.expect("read").expect("pending");
         if confirms {

@@ -10,7 +10,7 @@ use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::sites::site::Site;
 use vedette_domain::sites::site_url::SiteUrl;
-use vedette_store::{Audit, SiteWithTools};
+use vedette_store::{Audit, SiteDeletion, SiteWithTools};
 use vedette_testkit::{TestApp, WebServer, loopback, member_of, new_team};
 use vedette_tests::Service;
 
@@ -294,7 +294,7 @@ async fn the_list_of_very_many_sites_is_whole_and_knows_at_once_of_new_and_delet
     assert_eq!(list().await, "1101");
     test.app
         .store
-        .delete_site(&new, &[], (&[], &[]), None, test.now(), Audit::None)
+        .delete_site(&new, SiteDeletion::default(), test.now(), Audit::None)
         .await
         .expect("deleted");
     assert_eq!(list().await, "1100");

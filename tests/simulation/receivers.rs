@@ -7,15 +7,15 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::Value;
-use vedette_domain::alerts::channel::{Channel, Target};
+use vedette_domain::alerts::channel::Channel;
 use vedette_domain::alerts::{Alert, AlertKind};
 use vedette_domain::id::{ChannelId, SiteId};
 use vedette_domain::issues::Fingerprint;
 use vedette_domain::maintenance::Windows;
 use vedette_domain::sites::settings::QuietTime;
 use vedette_domain::time_zone::NamedZone;
-use vedette_notifier::Transport;
 use vedette_notifier::send::{OutgoingMessage as Outgoing, SendOutcome, SendReason};
+use vedette_notifier::{Recipient, Transport};
 use vedette_testkit::Faults;
 use vedette_tests::reading::Reading;
 
@@ -256,12 +256,12 @@ impl Inner {
 impl Transport for Receivers {
     async fn send(
         &self,
-        channel: &Channel,
-        _: &Target,
+        to: Recipient<'_>,
         outgoing: &Outgoing,
         _: SendReason,
         now: Timestamp,
     ) -> SendOutcome {
+        let Recipient::Channel { channel, .. } = to else { panic!("nobody asked for it") };
         let (arrives, dies) = {
             let mut inner = self.lock();
             if let Some(outcome) = inner.failing.get(&channel.id).cloned() {

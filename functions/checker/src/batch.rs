@@ -5,7 +5,7 @@ use std::time::Duration;
 use aws_lambda_events::event::sqs::{SqsBatchResponse, SqsEvent};
 use tokio::time::timeout;
 use tracing::debug;
-use vedette_domain::ErrorChain;
+use vedette_ops::ErrorChain;
 use vedette_runtime::{App, Consumer, SLOW_AFTER, SqsBody};
 use vedette_store::RunContext;
 

@@ -9,9 +9,9 @@ use aws_types::SdkConfig;
 use jiff::Timestamp;
 use tokio::time::timeout;
 use tracing::{info, warn};
-use vedette_domain::ErrorChain;
 use vedette_domain::checks::browser_job::BrowserJob;
 use vedette_domain::checks::check::{CheckError, Finish};
+use vedette_ops::ErrorChain;
 use vedette_probe::browser::BROWSER_UNAVAILABLE;
 
 use crate::lambda::{Called, LambdaFunction, Outcome, TOO_MANY_REQUESTS};

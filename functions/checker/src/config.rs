@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use url::Url;
 use vedette_domain::checks::check::CheckError;
 use vedette_domain::checks::tool::{Need, Tool};
-use vedette_domain::config::{ConfigError, Read, one};
+use vedette_ops::config::{ConfigError, Read, one};
 use vedette_probe::browser::Chromium;
 use vedette_probe::dns::{DohServers, Resolvers};
 use vedette_probe::performance::{Auditor, Lighthouse, PageSpeed};

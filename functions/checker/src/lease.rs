@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tracing::warn;
-use vedette_domain::ErrorChain;
 use vedette_domain::message::{CheckMessage, Message};
+use vedette_ops::ErrorChain;
 use vedette_runtime::App;
 
 use crate::CheckerError;

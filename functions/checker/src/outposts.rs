@@ -6,9 +6,9 @@ use aws_smithy_runtime_api::client::result::SdkError;
 use aws_types::SdkConfig;
 use futures::future::BoxFuture;
 use tracing::warn;
-use vedette_domain::ErrorChain;
-use vedette_domain::config::{ConfigError, Read, list, required};
 use vedette_domain::locations::{Answer, Location, NoVote, Question, REMOTE_LOCATIONS_MAX};
+use vedette_ops::ErrorChain;
+use vedette_ops::config::{ConfigError, Read, list, required};
 use vedette_runtime::{Clock, RemoteLocations};
 
 use crate::lambda::{Called, LambdaFunction, Outcome, TOO_MANY_REQUESTS};

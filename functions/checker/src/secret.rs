@@ -2,7 +2,7 @@
 
 use aws_types::SdkConfig;
 use vedette_domain::checks::tool::{Need, Tool};
-use vedette_domain::config::Read;
+use vedette_ops::config::Read;
 use vedette_runtime::{SecretError, secret};
 
 /// Reads the key of PageSpeed Insights from the secret that the environment names. `None` if it names no secret, or if

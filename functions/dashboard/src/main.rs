@@ -11,10 +11,10 @@ use vedette_dashboard::{
     Dashboard, Function, PAGES, Provider, ProviderConfig, PublicFunction, StatusPages, find_page,
     find_public, is_for_people, not_found, not_published,
 };
-use vedette_domain::ErrorChain;
 use vedette_domain::status_pages::PageAddress;
 use vedette_http::error::ApiError;
 use vedette_http::response::for_method;
+use vedette_ops::ErrorChain;
 use vedette_probe::ssrf_guard::Outbound;
 use vedette_probe::txt::TxtResolver;
 use vedette_routing::serve;

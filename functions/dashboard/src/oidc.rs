@@ -14,13 +14,13 @@ use lambda_http::http::{HeaderValue, StatusCode};
 use maud::{Markup, html};
 use openidconnect::RedirectUrl;
 use tracing::warn;
-use vedette_domain::ErrorChain;
 use vedette_domain::accounts::email::parse_email;
 use vedette_domain::accounts::session::SignInAttempt;
 use vedette_domain::alerts::link;
 use vedette_domain::rate_limit::retry_after;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
+use vedette_ops::ErrorChain;
 
 pub use self::config::ProviderConfig;
 pub use self::provider::Provider;

@@ -4,12 +4,12 @@ use std::sync::OnceLock;
 
 use lambda_http::http::request::Parts;
 use tracing::warn;
-use vedette_domain::ErrorChain;
 use vedette_domain::accounts::team::Team;
 use vedette_domain::source::Source;
 use vedette_http::error::ApiError;
 use vedette_http::path::PathParameters;
 use vedette_http::source::source;
+use vedette_ops::ErrorChain;
 use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
 use vedette_runtime::App;
 

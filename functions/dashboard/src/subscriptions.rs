@@ -33,7 +33,8 @@ pub(crate) async fn request(context: RequestContext<'_>) -> Result<Response, Api
             return Ok(offered.form(context, status, &input.refused(why)));
         }
     };
-    subscribe(context.app, offered.by, email, context.source()).await?;
+    let (team, page) = offered.by;
+    subscribe(context.app, team, page, email, context.source()).await?;
     let content = html! {
         p { "If " b { bdi { (email) } } " is not subscribed yet, an email with a link is on its way. Follow it to confirm." }
         p.quiet { "The link works for two days. If the email doesn’t arrive, look in your spam folder." }

@@ -6,51 +6,12 @@ mod grants;
 mod mailing;
 mod write;
 
-use jiff::Timestamp;
-use vedette_domain::alerts::mail::TransactionalMail;
 use vedette_domain::message::MailRequest;
-use vedette_notifier::send::{MailConfig, SendOutcome, Sender};
+use vedette_notifier::Transport;
 use vedette_runtime::{App, EntropyError, QueueError};
 use vedette_store::{MayConflict, StoreError};
 
 pub use grants::LETTERS;
-
-/// Sends transactional emails.
-pub trait Mailer: Sync {
-    /// Sends a transactional email to an address once and returns the outcome. It takes at most 30 seconds. `id` is the
-    /// id of the message.
-    fn write(
-        &self,
-        to: &str,
-        mail: TransactionalMail,
-        id: String,
-        now: Timestamp,
-    ) -> impl Future<Output = SendOutcome> + Send;
-}
-
-impl Mailer for MailConfig {
-    async fn write(
-        &self,
-        to: &str,
-        mail: TransactionalMail,
-        id: String,
-        now: Timestamp,
-    ) -> SendOutcome {
-        Self::write(self, to, mail, id, now).await
-    }
-}
-
-impl Mailer for Sender {
-    async fn write(
-        &self,
-        to: &str,
-        mail: TransactionalMail,
-        id: String,
-        now: Timestamp,
-    ) -> SendOutcome {
-        Self::write(self, to, mail, id, now).await
-    }
-}
 
 /// Why a transactional email is not sent now.
 #[derive(Debug, thiserror::Error)]
@@ -85,21 +46,21 @@ impl MayConflict for MailerError {
 /// When the table does not answer, or the link cannot be created.
 pub async fn handle(
     app: &App,
-    mailer: &impl Mailer,
+    transport: &impl Transport,
     message: &MailRequest,
 ) -> Result<(), MailerError> {
     match message {
         MailRequest::SignIn { user, asked_at } => {
-            write::sign_in(app, mailer, *user, *asked_at).await
+            write::sign_in(app, transport, *user, *asked_at).await
         }
         MailRequest::Invitation { team, invitation } => {
-            write::invitation(app, mailer, *team, invitation).await
+            write::invitation(app, transport, *team, invitation).await
         }
         MailRequest::Subscription { team, page, subscription } => {
-            write::subscription(app, mailer, (*team, *page), *subscription).await
+            write::subscription(app, transport, *team, *page, *subscription).await
         }
         MailRequest::Mailing { page, incident, .. } => {
-            mailing::mailing(app, mailer, *page, *incident).await
+            mailing::mailing(app, transport, *page, *incident).await
         }
     }
 }
@@ -109,7 +70,11 @@ pub async fn handle(
 /// # Errors
 ///
 /// When the text is not such a message, or the table does not answer.
-pub async fn handle_body(app: &App, mailer: &impl Mailer, body: &str) -> Result<(), MailerError> {
+pub async fn handle_body(
+    app: &App,
+    transport: &impl Transport,
+    body: &str,
+) -> Result<(), MailerError> {
     let message = serde_json::from_str(body).map_err(MailerError::Message)?;
-    handle(app, mailer, &message).await
+    handle(app, transport, &message).await
 }

@@ -15,12 +15,13 @@ use vedette_domain::message::{MailRequest, Message};
 use vedette_domain::status_pages::{
     IncidentNews, MAILING_LEASE, Mailing, StatusPage, Subscription,
 };
-use vedette_notifier::send::SendOutcome;
+use vedette_notifier::send::{OutgoingMessage, SendOutcome, SendReason};
+use vedette_notifier::{Recipient, Transport};
 use vedette_runtime::App;
 use vedette_store::unless_conflict;
 
+use crate::MailerError;
 use crate::write::RETRY;
-use crate::{Mailer, MailerError};
 
 /// How many subscriptions are read at once.
 const BATCH: usize = 50;
@@ -33,7 +34,7 @@ const FAILURES_IN_A_ROW: u32 = 3;
 /// Continues a mailing, unless another process does.
 pub(crate) async fn mailing(
     app: &App,
-    mailer: &impl Mailer,
+    transport: &impl Transport,
     page: StatusPageId,
     incident: IncidentId,
 ) -> Result<(), MailerError> {
@@ -43,7 +44,7 @@ pub(crate) async fn mailing(
         return Ok(());
     }
     // A conflict means that another process has begun, or that there is a newer update, which has its own message.
-    let continued = continue_mailing(app, mailer, mailing, began).await;
+    let continued = continue_mailing(app, transport, mailing, began).await;
     match continued {
         Err(MailerError::Store(error)) if error.is_conflict() => Ok(()),
         continued => continued,
@@ -52,11 +53,11 @@ pub(crate) async fn mailing(
 
 async fn continue_mailing(
     app: &App,
-    mailer: &impl Mailer,
+    transport: &impl Transport,
     mailing: Mailing,
     began: Timestamp,
 ) -> Result<(), MailerError> {
-    let lease = began.saturating_add(MAILING_LEASE).unwrap_or(Timestamp::MAX);
+    let lease = leased_until(began);
     let leased = Mailing { leased_until: Some(lease), ..mailing.clone() };
     let mut mailing = app.store.save_mailing(&mailing, leased, lease).await?;
     let (page, incident) = futures::try_join!(
@@ -79,7 +80,7 @@ async fn continue_mailing(
             if app.clock.now().duration_since(began) >= SENDS_FOR {
                 return pause(app, mailing, Duration::ZERO).await;
             }
-            let failed = match send(app, mailer, subscriber, email(subscriber)).await? {
+            let failed = match send(app, transport, subscriber, email(subscriber)).await? {
                 Sent::Waits(after) => return pause(app, mailing, after).await,
                 Sent::Failed(after) => Some(after),
                 Sent::Done => None,
@@ -100,29 +101,35 @@ async fn continue_mailing(
     }
     match waits {
         Some(after) => pause(app, mailing, after).await,
-        None => try_again(app, mailer, mailing, (began, lease), email).await,
+        None => try_again(app, transport, mailing, began, email).await,
     }
+}
+
+fn leased_until(began: Timestamp) -> Timestamp {
+    began.saturating_add(MAILING_LEASE).unwrap_or(Timestamp::MAX)
 }
 
 /// Tries the emails to the deferred subscribers again. After several rounds, the mailing ends.
 async fn try_again(
     app: &App,
-    mailer: &impl Mailer,
+    transport: &impl Transport,
     mut mailing: Mailing,
-    (began, lease): (Timestamp, Timestamp),
-    email: impl Fn(&Subscription) -> (TransactionalMail, String),
+    began: Timestamp,
+    email: impl Fn(&Subscription) -> OutgoingMessage,
 ) -> Result<(), MailerError> {
-    let mut longest = Duration::ZERO;
+    let (mut longest, lease) = (Duration::ZERO, leased_until(began));
     while let Some(id) = mailing.next_deferred() {
         if app.clock.now().duration_since(began) >= SENDS_FOR {
             return pause(app, mailing, Duration::ZERO).await;
         }
         let failed = match app.store.subscription(mailing.page, id).await? {
-            Some(subscriber) => match send(app, mailer, &subscriber, email(&subscriber)).await? {
-                Sent::Waits(after) => return pause(app, mailing, after).await,
-                Sent::Failed(after) => Some(after),
-                Sent::Done => None,
-            },
+            Some(subscriber) => {
+                match send(app, transport, &subscriber, email(&subscriber)).await? {
+                    Sent::Waits(after) => return pause(app, mailing, after).await,
+                    Sent::Failed(after) => Some(after),
+                    Sent::Done => None,
+                }
+            }
             None => None,
         };
         let next = mailing.clone().tried_again(failed.is_some());
@@ -151,11 +158,12 @@ enum Sent {
 /// Sends an email to a subscriber.
 async fn send(
     app: &App,
-    mailer: &impl Mailer,
+    transport: &impl Transport,
     subscriber: &Subscription,
-    (mail, id): (TransactionalMail, String),
+    email: OutgoingMessage,
 ) -> Result<Sent, MailerError> {
-    Ok(match mailer.write(&subscriber.email, mail, id, app.clock.now()).await {
+    let to = Recipient::Address(&subscriber.email);
+    Ok(match transport.send(to, &email, SendReason::Due, app.clock.now()).await {
         SendOutcome::Delivered => Sent::Done,
         SendOutcome::Refused { why } => {
             warn!(why, "an email to a subscriber was refused");
@@ -182,7 +190,7 @@ async fn pause(app: &App, mailing: Mailing, after: Duration) -> Result<(), Maile
     let after = after.min(LONGEST_DELAY.unsigned_abs());
     let now = app.clock.now();
     let resumes = now.saturating_add(after).unwrap_or(Timestamp::MAX);
-    let due = resumes.saturating_add(MAILING_LEASE).unwrap_or(Timestamp::MAX);
+    let due = leased_until(resumes);
     let paused = Mailing { leased_until: Some(resumes), ..mailing.clone() };
     let Mailing { team, page, incident, .. } =
         app.store.save_mailing(&mailing, paused, due).await?;
@@ -190,18 +198,18 @@ async fn pause(app: &App, mailing: Mailing, after: Duration) -> Result<(), Maile
     Ok(app.queue.send(&Message::Mail(message), after).await?)
 }
 
-/// The email to a subscriber, with the id of the message.
+/// The email to a subscriber.
 fn email(
     base: &str,
     page: &StatusPage,
     subscriber: &Subscription,
     news: IncidentNews,
-) -> (TransactionalMail, String) {
+) -> OutgoingMessage {
     let id = format!("{}.{}.{}", news.incident, news.update, subscriber.id);
     let mail = TransactionalMail {
         kind: TransactionalMailKind::Incident(news),
         url: link::status_page(base, &page.address()),
         unsubscribe_url: Some(link::end_subscription(base, subscriber)),
     };
-    (mail, id)
+    OutgoingMessage::TransactionalMail { mail, id }
 }

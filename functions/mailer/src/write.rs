@@ -12,10 +12,11 @@ use vedette_domain::alerts::mail::{Asker, TransactionalMail, TransactionalMailKi
 use vedette_domain::checks::limits::LONGEST_DELAY;
 use vedette_domain::id::{StatusPageId, SubscriptionId, TeamId, UserId};
 use vedette_domain::message::{MailRequest, Message};
-use vedette_notifier::send::SendOutcome;
+use vedette_notifier::send::{OutgoingMessage, SendOutcome, SendReason};
+use vedette_notifier::{Recipient, Transport};
 use vedette_runtime::App;
 
-use crate::{Mailer, MailerError};
+use crate::MailerError;
 
 /// When a transactional email that failed is sent again, unless the receiver says when.
 pub(crate) const RETRY: Duration = Duration::from_mins(2);
@@ -23,7 +24,7 @@ pub(crate) const RETRY: Duration = Duration::from_mins(2);
 /// Sends a user a sign-in link, unless the request is too old.
 pub(crate) async fn sign_in(
     app: &App,
-    mailer: &impl Mailer,
+    transport: &impl Transport,
     user: UserId,
     asked_at: Timestamp,
 ) -> Result<(), MailerError> {
@@ -42,13 +43,13 @@ pub(crate) async fn sign_in(
         url: link::sign_in(base, &secret),
         unsubscribe_url: None,
     };
-    send(app, mailer, &user.email, mail, link.hash.0, message).await
+    send(app, transport, &user.email, mail, link.hash.0, message).await
 }
 
 /// Sends an invitation to its address, unless it was accepted or withdrawn, or its sender may no longer give the role.
 pub(crate) async fn invitation(
     app: &App,
-    mailer: &impl Mailer,
+    transport: &impl Transport,
     team: TeamId,
     listed: &SessionHash,
 ) -> Result<(), MailerError> {
@@ -75,14 +76,15 @@ pub(crate) async fn invitation(
     let mail =
         TransactionalMail { kind, url: link::invitation(base, &secret), unsubscribe_url: None };
     let message = MailRequest::Invitation { team: mailed.team, invitation: listed.clone() };
-    send(app, mailer, &mailed.email, mail, hash.0, message).await
+    send(app, transport, &mailed.email, mail, hash.0, message).await
 }
 
 /// Asks a reader of a status page to confirm a subscription, unless they have done so or the request has expired.
 pub(crate) async fn subscription(
     app: &App,
-    mailer: &impl Mailer,
-    (team, page): (TeamId, StatusPageId),
+    transport: &impl Transport,
+    team: TeamId,
+    page: StatusPageId,
     id: SubscriptionId,
 ) -> Result<(), MailerError> {
     let found =
@@ -99,20 +101,21 @@ pub(crate) async fn subscription(
     };
     let message_id = format!("{id}.{}", subscription.requested_at.as_millisecond());
     let message = MailRequest::Subscription { team, page, subscription: id };
-    send(app, mailer, &subscription.email, mail, message_id, message).await
+    send(app, transport, &subscription.email, mail, message_id, message).await
 }
 
 /// Sends a transactional email. If it fails, it is sent again, as long as its link would be valid: `message` requests it
 /// again. The email is not in the table, so a link that lets somebody in gets a new secret.
 async fn send(
     app: &App,
-    mailer: &impl Mailer,
+    transport: &impl Transport,
     to: &str,
     mail: TransactionalMail,
     id: String,
     message: MailRequest,
 ) -> Result<(), MailerError> {
-    match mailer.write(to, mail, id, app.clock.now()).await {
+    let email = OutgoingMessage::TransactionalMail { mail, id };
+    match transport.send(Recipient::Address(to), &email, SendReason::Due, app.clock.now()).await {
         SendOutcome::Delivered => Ok(()),
         SendOutcome::Retry { after, why } => {
             warn!(why, "could not send a transactional email; trying again later");

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use tracing::{info, warn};
-use vedette_domain::ErrorChain;
 use vedette_domain::alerts::channel::{Channel, EventKind, Target};
 use vedette_domain::alerts::delivery::Queued;
 use vedette_domain::alerts::delivery_run::{
@@ -15,6 +14,7 @@ use vedette_domain::alerts::notification::Notification;
 use vedette_domain::alerts::send_outcome::SendOutcome;
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::IssueId;
+use vedette_ops::ErrorChain;
 use vedette_runtime::App;
 use vedette_store::{
     ChannelRef, IssueWithSite, StoreError, TeamWithSettings, budget, retry_on_conflict,
@@ -24,7 +24,7 @@ use vedette_store::{
 use crate::NotifierError;
 use crate::events::event_of;
 use crate::owner::notify_owner;
-use crate::transport::Transport;
+use crate::transport::{Recipient, Transport};
 
 /// Executes the steps of a run for a channel. No other process sends to the channel at the same time.
 pub(crate) struct Executor<'a, T> {
@@ -99,8 +99,8 @@ impl<T: Transport> Executor<'_, T> {
             return Ok(());
         }
         let Delivery { message, reason, about, .. } = &delivery;
-        let outcome =
-            self.transport.send(self.channel, &self.target, message, *reason, self.now()).await;
+        let to = Recipient::Channel { channel: self.channel, target: &self.target };
+        let outcome = self.transport.send(to, message, *reason, self.now()).await;
         if outcome.was_tried() {
             self.keep(about, &outcome).await;
         }

@@ -26,7 +26,7 @@ pub use grants::NOTIFIER;
 pub use rebuild_waits::rebuild_waits;
 pub use release::{redeliver_held_mail, release};
 pub use sync::{Rebuilt, rebuild, sync};
-pub use transport::Transport;
+pub use transport::{Recipient, Transport};
 pub use vedette_actions::wake;
 pub use vedette_domain::alerts::delivery_run::Delivered;
 

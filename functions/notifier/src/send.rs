@@ -16,8 +16,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use tokio::sync::watch;
 use vedette_domain::alerts::channel::{Receiver, SecretUrl, Target, webhook};
-use vedette_domain::alerts::mail::TransactionalMail;
-use vedette_domain::config::{ConfigError, Read};
+use vedette_ops::config::{ConfigError, Read};
 use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
 use vedette_runtime::Health;
 
@@ -50,7 +49,7 @@ impl SendConfig {
 /// Sends messages. Expensive to create; a process has one.
 pub struct Sender {
     guard: Arc<SsrfGuard>,
-    mail: MailConfig,
+    pub(crate) mail: MailConfig,
 }
 
 impl Sender {
@@ -64,17 +63,6 @@ impl Sender {
     pub fn reporting_to(mut self, health: Health) -> Self {
         self.mail.report_to(health);
         self
-    }
-
-    /// Sends a transactional email to an address once.
-    pub async fn write(
-        &self,
-        to: &str,
-        mail: TransactionalMail,
-        id: String,
-        now: Timestamp,
-    ) -> SendOutcome {
-        self.mail.write(to, mail, id, now).await
     }
 
     /// Posts an event once to a receiver that has no key to verify it with.

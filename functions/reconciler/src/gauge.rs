@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
-use vedette_domain::ErrorChain;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::TeamId;
+use vedette_ops::ErrorChain;
 use vedette_runtime::App;
 use vedette_store::{SiteWithTools, StoreError, TeamWithSettings};
 

@@ -4,7 +4,7 @@
 use aws_lambda_events::event::sqs::SqsEvent;
 use lambda_runtime::{Error, LambdaEvent, run, service_fn};
 use tracing::{info, warn};
-use vedette_domain::ErrorChain;
+use vedette_ops::ErrorChain;
 use vedette_reconciler::{
     Gauge, Redelivered, dispatch, gauge, handle_body, is_time_for_gauge, rebuild_all, redeliver,
 };

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::stream::{self, Stream, StreamExt as _, TryStreamExt as _};
 use tracing::error;
-use vedette_domain::ErrorChain;
 use vedette_domain::checks::load::Load;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{Partition, SiteId, TeamId};
+use vedette_ops::ErrorChain;
 use vedette_runtime::{App, PollingScheduler, Scheduler};
 use vedette_store::{Readable, StoreError};
 

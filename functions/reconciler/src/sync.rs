@@ -6,10 +6,10 @@ use std::time::Duration;
 use futures::future::{try_join, try_join_all};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use tracing::{error, warn};
-use vedette_domain::ErrorChain;
 use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::message::{Message, ReconcileMessage};
+use vedette_ops::ErrorChain;
 use vedette_runs::{clear_timer, enqueue_timer};
 use vedette_runtime::{App, Presence, Schedule, SchedulerError};
 use vedette_store::{

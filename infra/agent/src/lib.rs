@@ -18,12 +18,12 @@ use tokio::time::sleep;
 use tracing::{info, warn};
 use url::{Host, Url};
 use vedette_checker::Engines;
-use vedette_domain::ErrorChain;
 use vedette_domain::accounts::account::Secret;
 use vedette_domain::locations::{
     ANSWERS_PATH, Answer, AskedQuestion, NoVote, POLL_TIME, PROTOCOL_VERSION, QUESTIONS_MAX,
     QUESTIONS_PATH, Questions, VERSION_HEADER,
 };
+use vedette_ops::ErrorChain;
 
 /// How long the service may take to answer a poll, in addition to [`POLL_TIME`].
 const GRACE: Duration = Duration::from_secs(10);

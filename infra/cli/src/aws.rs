@@ -18,7 +18,7 @@ use aws_smithy_types::error::metadata::ProvideErrorMetadata;
 use aws_smithy_types::retry::RetryConfig;
 use aws_types::SdkConfig;
 use serde_json::Value;
-use vedette_domain::ErrorChain;
+use vedette_ops::ErrorChain;
 use vedette_runtime::config::environment;
 use vedette_runtime::signed::{Unsigned, endpoint};
 use vedette_runtime::{Clock, aws};

@@ -7,11 +7,11 @@ use clap::Args;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::spawn_blocking;
-use vedette_domain::ErrorChain;
 use vedette_embedded::{
     Backup as Made, BackupDestination, BackupError, BackupRecord, Cancellation, Folder,
     FolderError, Reached, back_up, reach,
 };
+use vedette_ops::ErrorChain;
 use vedette_runtime::Clock;
 
 use crate::Failure;

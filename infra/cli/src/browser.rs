@@ -20,8 +20,8 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha512};
 use tar::{Archive, EntryType};
 use url::Url;
-use vedette_domain::ErrorChain;
 use vedette_embedded::{Folder, INSTALLED_LIGHTHOUSE};
+use vedette_ops::ErrorChain;
 
 use crate::Failure;
 use crate::output::{Output, Record};

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::io;
 
 use vedette_actions::{ActionError, Fault};
-use vedette_domain::ErrorChain;
+use vedette_ops::ErrorChain;
 use vedette_store::{MayConflict, StoreError};
 
 use crate::output::printable;

@@ -131,7 +131,7 @@ async fn list(app: &App, team: TeamId, all: bool) -> Result<Records, Failure> {
         directory.into_iter().map(|row| (row.id, row)).collect();
     let shown = issues.iter().map(|issue| {
         let known = sites.get(&issue.site).map(|row| (&*row.name, &row.url));
-        listed((issue.id, issue.severity()), issue.status, issue.opened_at, issue.site, known)
+        listed(issue.id, issue.severity(), issue.status, issue.opened_at, issue.site, known)
     });
     let labels = &["issue", "status", "severity", "what", "site", "opened"];
     Ok(Records::new("There are no issues.\n", labels, shown))
@@ -188,7 +188,8 @@ async fn actor(app: &App, site: &Site, email: &str) -> Result<UserId, Failure> {
 
 /// The fields of an issue in a list. A site that was deleted while the list was read has neither name nor URL.
 fn listed(
-    (id, severity): (IssueId, Severity),
+    id: IssueId,
+    severity: Severity,
     status: IssueStatus,
     opened_at: Timestamp,
     site: SiteId,
@@ -209,8 +210,8 @@ fn listed(
 
 fn shown(issue: &Issue, site: &Site) -> Record {
     let Issue { lifecycle, summary, snoozed_until, .. } = issue;
-    let (of, known) = ((issue.id, issue.severity()), Some((&*site.name, &site.url)));
-    listed(of, issue.status(), lifecycle.opened_at(), site.id, known)
+    let (severity, known) = (issue.severity(), Some((&*site.name, &site.url)));
+    listed(issue.id, severity, issue.status(), lifecycle.opened_at(), site.id, known)
         .at("first_failed_at", "failing since", issue.first_failed_at())
         .with("summary", "summary", summary.as_str())
         .at("acknowledged_at", "acknowledged", lifecycle.acknowledgement().map(|taken| taken.at))

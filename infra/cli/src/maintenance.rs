@@ -8,7 +8,6 @@ use std::ffi::OsString;
 
 use clap::{Args, Subcommand};
 use jiff::{SignedDuration, Timestamp};
-use serde::Serialize;
 use serde_json::Value;
 use vedette_actions::{WindowError, add_window, delete_window, end_window};
 use vedette_domain::accounts::audit::By;
@@ -20,7 +19,7 @@ use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};
 
 use crate::given::{Given, Offer};
-use crate::output::{Output, View};
+use crate::output::{Output, Record, Records};
 use crate::{Failure, args, team};
 
 pub(crate) use wrapped::{OpensTable, run_in_window};
@@ -114,13 +113,14 @@ impl Command {
             Self::List { team } => {
                 let found = team::find(app, *team).await?.team;
                 let windows = found.windows.current_ones(now);
-                let shown: Vec<_> = windows.iter().map(|window| Shown::new(window, now)).collect();
-                Ok(out.show(&shown)?)
+                let shown = windows.iter().map(|window| shown(window, now));
+                let listed = &["window", "name", "sites", "when", "duration", "recurs"];
+                Ok(out.show(&Records::new("There are no maintenance windows.\n", listed, shown))?)
             }
-            Self::Add(new) => Ok(out.show(&Shown::new(&new.run(app).await?, now))?),
+            Self::Add(new) => Ok(out.show(&shown(&new.run(app).await?, now))?),
             Self::Start(start) => match start.command() {
                 Some(_) => run_in_window(start, app).await,
-                None => Ok(out.show(&Shown::new(&start.begin(app).await?.window, now))?),
+                None => Ok(out.show(&shown(&start.begin(app).await?.window, now))?),
             },
             Self::End { which } => {
                 which
@@ -285,42 +285,25 @@ async fn by_url(app: &App, text: &str) -> Result<(SiteId, TeamId), Failure> {
 }
 
 /// A window as the API shows it, and in words for people.
-#[derive(Serialize)]
-struct Shown {
-    #[serde(flatten)]
-    resource: WindowResource,
-    #[serde(skip)]
-    window: MaintenanceWindow,
-}
-
-impl Shown {
-    fn new(window: &MaintenanceWindow, now: Timestamp) -> Self {
-        Self { resource: WindowResource::new(window, now), window: window.clone() }
-    }
-}
-
-impl View for Shown {
-    const NONE: &'static str = "There are no maintenance windows.\n";
-    const LISTED: &'static [&'static str] =
-        &["window", "name", "sites", "when", "duration", "recurs"];
-
-    fn fields(&self) -> Vec<(&'static str, String)> {
-        let MaintenanceWindow { zone, sites, minutes, rule, start, .. } = &self.window;
-        let when = match (self.resource.active_until, self.resource.next_starts_at) {
-            (Some(end), _) => format!("active until {}", zone.minute(end)),
-            (None, Some(start)) => format!("from {}", zone.minute(start)),
-            (None, None) => "over".to_owned(),
-        };
-        let words = |rule: &Recurrence| rule.in_words(start.date());
-        vec![
-            ("window", self.window.id.to_string()),
-            ("name", self.window.name.clone()),
-            ("sites", sites.as_ref().map_or_else(|| "all".to_owned(), |of| of.len().to_string())),
-            ("when", when),
-            ("duration", format!("{:#}", SignedDuration::from_mins((*minutes).into()))),
-            ("recurs", rule.as_ref().map_or_else(|| "once".to_owned(), words)),
-        ]
-    }
+fn shown(window: &MaintenanceWindow, now: Timestamp) -> Record<WindowResource> {
+    let resource = WindowResource::new(window, now);
+    let MaintenanceWindow { zone, sites, minutes, rule, start, .. } = window;
+    let when = match (resource.active_until, resource.next_starts_at) {
+        (Some(end), _) => format!("active until {}", zone.minute(end)),
+        (None, Some(start)) => format!("from {}", zone.minute(start)),
+        (None, None) => "over".to_owned(),
+    };
+    let words = |rule: &Recurrence| rule.in_words(start.date());
+    Record::of(resource)
+        .labeled("window", window.id.to_string())
+        .labeled("name", window.name.as_str())
+        .labeled(
+            "sites",
+            sites.as_ref().map_or_else(|| "all".to_owned(), |of| of.len().to_string()),
+        )
+        .labeled("when", when)
+        .labeled("duration", format!("{:#}", SignedDuration::from_mins((*minutes).into())))
+        .labeled("recurs", rule.as_ref().map_or_else(|| "once".to_owned(), words))
 }
 
 #[cfg(test)]

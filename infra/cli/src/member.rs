@@ -1,7 +1,6 @@
 //! `vedette member`: manages the members of a team.
 
 use clap::{Args, Subcommand};
-use serde::Serialize;
 use vedette_actions::{add_member, change_role, remove_member};
 use vedette_domain::accounts::account::{Role, User};
 use vedette_domain::accounts::audit::By;
@@ -9,7 +8,7 @@ use vedette_domain::id::{TeamId, UserId};
 use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};
 
-use crate::output::{Output, Show, View, printable};
+use crate::output::{Output, Record, Records, printable};
 use crate::{Failure, args, team, user};
 
 #[derive(Debug, Subcommand)]
@@ -64,41 +63,45 @@ impl Command {
     }
 }
 
-async fn add(app: &App, who: &Who, role: Role) -> Result<Shown, Failure> {
+async fn add(app: &App, who: &Who, role: Role) -> Result<Record, Failure> {
     let user = user::by_email(app, &who.email).await?;
     retry_on_conflict(budget::WRITE, || async {
         let team = team::find(app, who.team).await?;
         Ok::<_, Failure>(add_member(app, &team, &user, role, By::operator(app.clock.now())).await?)
     })
     .await?;
-    Ok(Shown::new(who.team, user, role))
+    Ok(shown(who.team, &user, role))
 }
 
-async fn change(app: &App, who: &Who, role: Role) -> Result<Shown, Failure> {
+async fn change(app: &App, who: &Who, role: Role) -> Result<Record, Failure> {
     team::find(app, who.team).await?;
     let user = user::by_email(app, &who.email).await?;
     // The operator may do what an owner may do.
     change_role(app, who.team, &user, role, Role::Owner, By::operator(app.clock.now())).await?;
-    Ok(Shown::new(who.team, user, role))
+    Ok(shown(who.team, &user, role))
 }
 
-async fn remove(app: &App, who: &Who) -> Result<Removed, Failure> {
+async fn remove(app: &App, who: &Who) -> Result<Record, Failure> {
     team::find(app, who.team).await?;
     let user = user::by_email(app, &who.email).await?;
     let role =
         remove_member(app, who.team, &user, Some(Role::Owner), By::operator(app.clock.now()))
             .await?;
-    Ok(Removed(Shown::new(who.team, user, role)))
+    let email = printable(&user.email);
+    let text = format!("{email} is no longer a member of team {}.\n", who.team);
+    Ok(shown(who.team, &user, role).saying(text))
 }
 
-async fn list(app: &App, team: TeamId) -> Result<Vec<Shown>, Failure> {
+async fn list(app: &App, team: TeamId) -> Result<Records, Failure> {
     team::find(app, team).await?;
     let rows = app.store.members(team).await?;
     let mut users = app.store.users(rows.iter().map(|row| row.user)).await?;
     let found = rows.iter().filter_map(|row| users.remove(&row.user).map(|user| (user, row.role)));
-    let mut members: Vec<Shown> = found.map(|(user, role)| Shown::new(team, user, role)).collect();
-    members.sort_by(|a, b| b.role.cmp(&a.role).then_with(|| a.email.cmp(&b.email)));
-    Ok(members)
+    let mut members: Vec<_> = found.collect();
+    members.sort_by(|(a, of_a), (b, of_b)| of_b.cmp(of_a).then_with(|| a.email.cmp(&b.email)));
+    let shown = members.iter().map(|(user, role)| shown(team, user, *role));
+    let listed = &["user", "name", "email", "role"];
+    Ok(Records::new("The team has no members.\n", listed, shown))
 }
 
 /// The role of a user in a team, if they belong to it.
@@ -111,46 +114,13 @@ pub(crate) async fn role_in(
     Ok(places.into_iter().find(|place| place.team == team).map(|place| place.role))
 }
 
-#[derive(Serialize)]
-struct Shown {
-    team: TeamId,
-    user: UserId,
-    name: String,
-    email: String,
-    role: Role,
-}
-
-impl Shown {
-    fn new(team: TeamId, user: User, role: Role) -> Self {
-        Self { team, user: user.id, name: user.name, email: user.email, role }
-    }
-}
-
-impl View for Shown {
-    const NONE: &'static str = "The team has no members.\n";
-    const LISTED: &'static [&'static str] = &["user", "name", "email", "role"];
-
-    fn fields(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("team", self.team.to_string()),
-            ("user", self.user.to_string()),
-            ("name", self.name.clone()),
-            ("email", self.email.clone()),
-            ("role", self.role.as_str().to_owned()),
-        ]
-    }
-}
-
-/// The member who was removed.
-#[derive(Serialize)]
-#[serde(transparent)]
-struct Removed(Shown);
-
-impl Show for Removed {
-    fn text(&self) -> String {
-        let Shown { email, team, .. } = &self.0;
-        format!("{} is no longer a member of team {team}.\n", printable(email))
-    }
+fn shown(team: TeamId, user: &User, role: Role) -> Record {
+    Record::default()
+        .with("team", "team", team.to_string())
+        .with("user", "user", user.id.to_string())
+        .with("name", "name", user.name.as_str())
+        .with("email", "email", user.email.as_str())
+        .with("role", "role", role.as_str())
 }
 
 #[cfg(test)]

@@ -17,48 +17,41 @@ pub(crate) trait Show: Serialize {
     fn text(&self) -> String;
 }
 
-/// A resource that is shown by itself, with all fields, or in a list, with some of them.
-pub(crate) trait View: Serialize {
-    /// What is said if there is none.
-    const NONE: &'static str;
-    /// The labels of the fields in a list.
-    const LISTED: &'static [&'static str];
-
-    /// All fields, each with its label.
-    fn fields(&self) -> Vec<(&'static str, String)>;
-
-    /// What is shown below the fields.
-    fn details(&self) -> String {
-        String::new()
-    }
-}
-
-impl<T: View> Show for T {
-    fn text(&self) -> String {
-        format!("{}{}", record(self.fields()), self.details())
-    }
-}
-
-impl<T: View> Show for Vec<T> {
-    fn text(&self) -> String {
-        listing(T::NONE, T::LISTED, self.iter().map(View::fields))
-    }
-}
-
-/// What the API does not show, or shows with more than a command reads. Each field is there once, for programs and for
-/// people.
+/// A resource for programs, and its fields in words for people.
 #[derive(Default)]
-pub(crate) struct Record {
-    fields: Vec<RecordField>,
+pub(crate) struct Record<T = RecordFields> {
+    resource: T,
+    /// The fields for people, each with its label.
+    fields: Vec<(&'static str, String)>,
     details: String,
     instead: Option<String>,
 }
 
-struct RecordField {
-    name: &'static str,
-    label: &'static str,
-    value: Value,
-    text: String,
+/// What the API does not show, or shows with more than a command reads: fields with their names.
+#[derive(Default)]
+pub(crate) struct RecordFields(Vec<(&'static str, Value)>);
+
+impl<T> Record<T> {
+    /// A resource as the API shows it. People see the fields that are added.
+    pub(crate) const fn of(resource: T) -> Self {
+        Self { resource, fields: Vec::new(), details: String::new(), instead: None }
+    }
+
+    /// Adds a field that only people see.
+    pub(crate) fn labeled(mut self, label: &'static str, text: impl Into<String>) -> Self {
+        self.fields.push((label, text.into()));
+        self
+    }
+
+    /// The same with a text below the fields.
+    pub(crate) fn with_details(self, details: impl Into<String>) -> Self {
+        Self { details: details.into(), ..self }
+    }
+
+    /// The same for programs, and another text for people.
+    pub(crate) fn saying(self, text: String) -> Self {
+        Self { instead: Some(text), ..self }
+    }
 }
 
 impl Record {
@@ -87,8 +80,8 @@ impl Record {
         value: impl Into<Value>,
         text: impl Into<String>,
     ) -> Self {
-        self.fields.push(RecordField { name, label, value: value.into(), text: text.into() });
-        self
+        self.resource.0.push((name, value.into()));
+        if label.is_empty() { self } else { self.labeled(label, text) }
     }
 
     /// Adds an instant.
@@ -101,32 +94,23 @@ impl Record {
         let at = at.into();
         self.worded(name, label, at.map(wire), moment_or_dash(at))
     }
-
-    /// The same with a text below the fields.
-    pub(crate) fn with_details(self, details: impl Into<String>) -> Self {
-        Self { details: details.into(), ..self }
-    }
-
-    /// The same for programs, and another text for people.
-    pub(crate) fn saying(self, text: String) -> Self {
-        Self { instead: Some(text), ..self }
-    }
-
-    fn fields(&self) -> Vec<(&'static str, String)> {
-        let shown = self.fields.iter().filter(|field| !field.label.is_empty());
-        shown.map(|field| (field.label, field.text.clone())).collect()
-    }
 }
 
-impl Serialize for Record {
+impl Serialize for RecordFields {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.fields.iter().map(|field| (field.name, &field.value)))
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
 }
 
-impl Show for Record {
+impl<T: Serialize> Serialize for Record<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.resource.serialize(serializer)
+    }
+}
+
+impl<T: Serialize> Show for Record<T> {
     fn text(&self) -> String {
-        let fields = || format!("{}{}", record(self.fields()), self.details);
+        let fields = || format!("{}{}", record(self.fields.iter().cloned()), self.details);
         self.instead.clone().unwrap_or_else(fields)
     }
 }
@@ -134,8 +118,8 @@ impl Show for Record {
 /// A list of records, with some of their fields for people.
 #[derive(Serialize)]
 #[serde(transparent)]
-pub(crate) struct Records {
-    records: Vec<Record>,
+pub(crate) struct Records<T: Serialize = RecordFields> {
+    records: Vec<Record<T>>,
     /// What is said if there is none.
     #[serde(skip)]
     none: &'static str,
@@ -144,36 +128,28 @@ pub(crate) struct Records {
     listed: &'static [&'static str],
 }
 
-impl Records {
+impl<T: Serialize> Records<T> {
     pub(crate) fn new(
         none: &'static str,
         listed: &'static [&'static str],
-        records: impl IntoIterator<Item = Record>,
+        records: impl IntoIterator<Item = Record<T>>,
     ) -> Self {
         Self { records: records.into_iter().collect(), none, listed }
     }
 }
 
-impl Show for Records {
+impl<T: Serialize> Show for Records<T> {
+    /// A row for each record, with the fields that have these labels.
     fn text(&self) -> String {
-        listing(self.none, self.listed, self.records.iter().map(Record::fields))
+        if self.records.is_empty() {
+            return self.none.to_owned();
+        }
+        let rows = self.records.iter().map(|record| {
+            let listed = record.fields.iter().filter(|(label, _)| self.listed.contains(label));
+            listed.map(|(_, value)| value.clone()).collect::<Vec<_>>()
+        });
+        table(self.listed.iter().map(|label| label.to_uppercase()), rows)
     }
-}
-
-/// A row for each resource, with the fields that have these labels.
-fn listing(
-    none: &str,
-    labels: &[&str],
-    resources: impl ExactSizeIterator<Item = Vec<(&'static str, String)>>,
-) -> String {
-    if resources.len() == 0 {
-        return none.to_owned();
-    }
-    let rows = resources.map(|fields| {
-        let listed = fields.into_iter().filter(|(label, _)| labels.contains(label));
-        listed.map(|(_, value)| value).collect::<Vec<_>>()
-    });
-    table(labels.iter().map(|label| label.to_uppercase()), rows)
 }
 
 /// Where output goes.

@@ -3,7 +3,6 @@
 mod incident;
 
 use clap::{Args, Subcommand};
-use serde::Serialize;
 use serde_json::Value;
 use vedette_actions::{create_status_page, delete_status_page, edit_status_page};
 use vedette_domain::accounts::audit::By;
@@ -18,7 +17,7 @@ use vedette_store::{TeamWithSettings, budget, retry_on_conflict};
 use self::incident::IncidentCommand;
 use crate::given::Given;
 use crate::maintenance::sites;
-use crate::output::{Output, View, table};
+use crate::output::{Output, Record, Records, table};
 use crate::{Failure, args, team};
 
 #[derive(Debug, Subcommand)]
@@ -104,19 +103,20 @@ impl Command {
                 team::find(app, *team).await?;
                 let mut pages = app.store.status_pages(*team).await?;
                 pages.sort_by_key(|page| (page.created_at, page.id));
-                let shown: Vec<_> = pages.iter().map(|page| Shown::new(app, page)).collect();
-                Ok(out.show(&shown)?)
+                let shown = pages.iter().map(|page| shown(app, page));
+                let listed = &["page", "name", "slug", "components"];
+                Ok(out.show(&Records::new("There are no status pages.\n", listed, shown))?)
             }
-            Self::Create(new) => Ok(out.show(&Shown::new(app, &new.run(app).await?))?),
-            Self::Show { which } => Ok(out.show(&Shown::new(app, &which.find(app).await?.1))?),
+            Self::Create(new) => Ok(out.show(&shown(app, &new.run(app).await?))?),
+            Self::Show { which } => Ok(out.show(&shown(app, &which.find(app).await?.1))?),
             Self::Edit(edit) => {
                 let page = change(app, &edit.which, |_| edit.edit.read([])).await?;
-                Ok(out.show(&Shown::new(app, &page))?)
+                Ok(out.show(&shown(app, &page))?)
             }
-            Self::AddComponent(new) => Ok(out.show(&Shown::new(app, &new.run(app).await?))?),
+            Self::AddComponent(new) => Ok(out.show(&shown(app, &new.run(app).await?))?),
             Self::RemoveComponent { which, component } => {
                 let page = change(app, which, |page| without(page, *component)).await?;
-                Ok(out.show(&Shown::new(app, &page))?)
+                Ok(out.show(&shown(app, &page))?)
             }
             Self::Delete { which } => {
                 retry_on_conflict(budget::WRITE, || async {
@@ -221,56 +221,29 @@ async fn change(
 }
 
 /// A status page as the API shows it, and in words for people.
-#[derive(Serialize)]
-struct Shown {
-    #[serde(flatten)]
-    resource: StatusPageResource,
-    /// Where readers find it, if the service knows its own address.
-    #[serde(skip)]
-    url: Option<String>,
-    #[serde(skip)]
-    page: StatusPage,
-}
-
-impl Shown {
-    fn new(app: &App, page: &StatusPage) -> Self {
-        let base = app.service.pages_base();
-        Self {
-            resource: StatusPageResource::new(page, base),
-            url: base.map(|base| link::status_page(base, &page.address())),
-            page: page.clone(),
-        }
-    }
-}
-
-impl View for Shown {
-    const NONE: &'static str = "There are no status pages.\n";
-    const LISTED: &'static [&'static str] = &["page", "name", "slug", "components"];
-
-    fn fields(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("page", self.page.id.to_string()),
-            ("name", self.page.name.clone()),
-            ("slug", self.page.slug.to_string()),
-            ("components", self.page.components().count().to_string()),
-            ("url", self.url.clone().unwrap_or_else(|| "-".to_owned())),
-        ]
-    }
-
-    fn details(&self) -> String {
-        let rows = self.page.groups.iter().flat_map(|group| {
-            let name = group.name.as_deref().unwrap_or("-");
-            group.components.iter().map(move |component| {
-                let (id, site) = (component.id.to_string(), component.site.to_string());
-                [id, name.to_owned(), component.name.clone(), site]
-            })
-        });
-        let mut rows = rows.peekable();
-        match rows.peek() {
-            None => String::new(),
-            Some(_) => format!("\n{}", table(["COMPONENT", "GROUP", "NAME", "SITE"], rows)),
-        }
-    }
+fn shown(app: &App, page: &StatusPage) -> Record<StatusPageResource> {
+    let base = app.service.pages_base();
+    let url = base.map(|base| link::status_page(base, &page.address()));
+    let rows = page.groups.iter().flat_map(|group| {
+        let name = group.name.as_deref().unwrap_or("-");
+        group.components.iter().map(move |component| {
+            let (id, site) = (component.id.to_string(), component.site.to_string());
+            [id, name.to_owned(), component.name.clone(), site]
+        })
+    });
+    let mut rows = rows.peekable();
+    let details = match rows.peek() {
+        None => String::new(),
+        Some(_) => format!("\n{}", table(["COMPONENT", "GROUP", "NAME", "SITE"], rows)),
+    };
+    Record::of(StatusPageResource::new(page, base))
+        .labeled("page", page.id.to_string())
+        .labeled("name", page.name.as_str())
+        .labeled("slug", page.slug.to_string())
+        .labeled("components", page.components().count().to_string())
+        // Where readers find it, if the service knows its own address.
+        .labeled("url", url.as_deref().unwrap_or("-"))
+        .with_details(details)
 }
 
 #[cfg(test)]

@@ -7,11 +7,11 @@ use std::time::Duration;
 use clap::Args;
 use tokio::time::timeout;
 use vedette_checker::Config;
-use vedette_domain::ErrorChain;
-use vedette_domain::config::ConfigError;
 use vedette_embedded::{
     Database, Folder, FolderError, Fsync, Reached, Report, Socket, is_read_only, reach, store,
 };
+use vedette_ops::ErrorChain;
+use vedette_ops::config::ConfigError;
 use vedette_probe::txt::TxtResolver;
 use vedette_runtime::config::{AuditorKind, Deployment, Service, environment};
 use vedette_runtime::health::Notice;

@@ -1,8 +1,7 @@
 //! `vedette team`: manages teams.
 
 use clap::Subcommand;
-use jiff::Timestamp;
-use serde::Serialize;
+use serde_json::json;
 use vedette_actions::change_time_zone;
 use vedette_domain::accounts::account::{Membership, Role};
 use vedette_domain::accounts::audit::By;
@@ -10,12 +9,11 @@ use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::team::Team;
 use vedette_domain::id::TeamId;
 use vedette_domain::sites::settings::Settings;
-use vedette_domain::time::wire_time;
 use vedette_domain::time_zone::NamedZone;
 use vedette_runtime::App;
 use vedette_store::TeamWithSettings;
 
-use crate::output::{Output, View, moment, yes_no};
+use crate::output::{Output, Record, Records, yes_no};
 use crate::{Failure, args, user};
 
 #[derive(Debug, Subcommand)]
@@ -83,14 +81,15 @@ async fn create(app: &App, name: &str, owner: &str, plan: Plan) -> Result<TeamId
 async fn list(app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
     let ids = app.store.all_teams().await?;
     let teams = app.store.teams(ids, app.clock.now()).await?;
-    let mut teams: Vec<Shown> = teams.values().map(Shown::new).collect();
-    teams.sort_by_key(|team| (team.created_at, team.uuid));
-    Ok(out.show(&teams)?)
+    let mut teams: Vec<_> = teams.values().collect();
+    teams.sort_by_key(|found| (found.team.created_at, found.team.id));
+    let listed = &["team", "name", "plan", "sites", "seats"];
+    Ok(out.show(&Records::new("There are no teams.\n", listed, teams.into_iter().map(shown)))?)
 }
 
 /// Shows the current state of a team.
 pub(crate) async fn show(app: &App, team: TeamId, out: &mut Output<'_>) -> Result<(), Failure> {
-    Ok(out.show(&Shown::new(&find(app, team).await?))?)
+    Ok(out.show(&shown(&find(app, team).await?))?)
 }
 
 /// The team with this id.
@@ -99,83 +98,31 @@ pub(crate) async fn find(app: &App, team: TeamId) -> Result<TeamWithSettings, Fa
     found.ok_or_else(|| Failure::refused(format!("there is no team {team}")))
 }
 
-#[derive(Serialize)]
-struct Shown {
-    uuid: TeamId,
-    name: String,
-    plan: Plan,
-    plan_active: bool,
-    time_zone: String,
-    sites: Used,
-    seats: Used,
-    manual_checks: Used,
-    schedules_synced: bool,
-    #[serde(serialize_with = "wire_time")]
-    created_at: Timestamp,
-    #[serde(serialize_with = "wire_time")]
-    updated_at: Timestamp,
-}
-
-/// How much of a limit is used; `unlimited` if there is none.
-#[derive(Serialize)]
-struct Used {
-    used: u32,
-    limit: Option<u32>,
-}
-
-impl std::fmt::Display for Used {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.limit {
-            Some(limit) => write!(f, "{} of {limit}", self.used),
-            None => write!(f, "{}", self.used),
-        }
-    }
-}
-
-impl Shown {
-    fn new(team: &TeamWithSettings) -> Self {
-        let TeamWithSettings { team, manual_checks, .. } = team;
-        let limits = team.plan.limits();
-        let manual_limit = Some(limits.manual_checks_per_month);
-        Self {
-            uuid: team.id,
-            name: team.name.clone(),
-            plan: team.plan,
-            plan_active: team.plan_active,
-            time_zone: team.zone.name().to_owned(),
-            sites: Used { used: team.sites, limit: limits.sites },
-            seats: Used { used: team.seats_taken(), limit: limits.seats },
-            manual_checks: Used { used: *manual_checks, limit: manual_limit },
-            schedules_synced: team.synced == team.cfg,
-            created_at: team.created_at,
-            updated_at: team.updated_at,
-        }
-    }
-
-    fn plan(&self) -> String {
-        let state = if self.plan_active { "" } else { ", inactive" };
-        format!("{}{state}", self.plan)
-    }
-}
-
-impl View for Shown {
-    const NONE: &'static str = "There are no teams.\n";
-    const LISTED: &'static [&'static str] = &["team", "name", "plan", "sites", "seats"];
-
-    fn fields(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("team", self.uuid.to_string()),
-            ("name", self.name.clone()),
-            ("plan", self.plan()),
-            ("time zone", self.time_zone.clone()),
-            ("sites", self.sites.to_string()),
-            ("seats", self.seats.to_string()),
-            ("manual checks", format!("{} this month", self.manual_checks)),
-            ("schedules synced", yes_no(self.schedules_synced)),
-            ("created", moment(self.created_at)),
-            ("updated", moment(self.updated_at)),
-        ]
-    }
+fn shown(found: &TeamWithSettings) -> Record {
+    let team = &found.team;
+    let limits = team.plan.limits();
+    let state = if team.plan_active { "" } else { ", inactive" };
+    let of = |used: u32, limit: Option<u32>| match limit {
+        Some(limit) => format!("{used} of {limit}"),
+        None => used.to_string(),
+    };
+    let value = |used: u32, limit: Option<u32>| json!({ "used": used, "limit": limit });
+    let (seats, manual_checks) = (team.seats_taken(), found.manual_checks);
+    let manual_limit = Some(limits.manual_checks_per_month);
+    let of_month = format!("{} this month", of(manual_checks, manual_limit));
+    let synced = team.synced == team.cfg;
+    Record::default()
+        .with("uuid", "team", team.id.to_string())
+        .with("name", "name", team.name.as_str())
+        .worded("plan", "plan", team.plan.as_str(), format!("{}{state}", team.plan))
+        .with("plan_active", "", team.plan_active)
+        .with("time_zone", "time zone", team.zone.name())
+        .worded("sites", "sites", value(team.sites, limits.sites), of(team.sites, limits.sites))
+        .worded("seats", "seats", value(seats, limits.seats), of(seats, limits.seats))
+        .worded("manual_checks", "manual checks", value(manual_checks, manual_limit), of_month)
+        .worded("schedules_synced", "schedules synced", synced, yes_no(synced))
+        .at("created_at", "created", team.created_at)
+        .at("updated_at", "updated", team.updated_at)
 }
 
 #[cfg(test)]

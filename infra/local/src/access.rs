@@ -2,7 +2,6 @@
 
 use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
-use vedette_domain::ErrorChain;
 use vedette_domain::accounts::account::{
     Membership, Role, Scope, Secret, TOKEN_LIFETIME_DAYS, Token, User,
 };
@@ -11,6 +10,7 @@ use vedette_domain::accounts::session::{SessionSecret, SignInLink};
 use vedette_domain::accounts::team::Team;
 use vedette_domain::sites::settings::Settings;
 use vedette_embedded::{Folder, FolderError};
+use vedette_ops::ErrorChain;
 use vedette_runtime::{Clock, Entropy, EntropyError};
 use vedette_store::{Audit, Store, StoreError};
 

@@ -19,13 +19,13 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
-use vedette_domain::ErrorChain;
 use vedette_domain::accounts::account::{Secret, TokenHash};
 use vedette_domain::locations::{
     ANSWERS_PATH, Agent, Answer, AskedQuestion, Location, NoVote, POLL_TIME, PROTOCOL_VERSION,
     QUESTIONS_AT_ONCE, QUESTIONS_PATH, Question, Questions, SILENT_AFTER, VERSION_HEADER,
 };
 use vedette_http::response::{Response, json};
+use vedette_ops::ErrorChain;
 use vedette_runtime::health::Problem;
 use vedette_runtime::{App, Clock, Entropy, Health, RemoteLocations};
 use vedette_store::{Store, StoreError};

@@ -13,9 +13,9 @@ use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 use vedette_checker::Engines;
-use vedette_domain::ErrorChain;
 use vedette_embedded::{Database, Refusals};
 use vedette_notifier::send::Sender;
+use vedette_ops::ErrorChain;
 use vedette_runtime::health::Problem;
 use vedette_runtime::{App, Health, Scheduler};
 

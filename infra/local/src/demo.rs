@@ -20,7 +20,7 @@ use vedette_actions::{
     IncidentError, PageError, SiteError, TeamWithCooldowns, create_incident, create_site,
     create_status_page, edit_incident,
 };
-use vedette_checker::EngineConfig;
+use vedette_checker::{Config, EngineConfig};
 use vedette_domain::accounts::account::{Membership, Role, User};
 use vedette_domain::accounts::audit::By;
 use vedette_domain::accounts::plan::Plan;
@@ -36,7 +36,6 @@ use vedette_domain::status_pages::{
     PageIncident, Slug, StatusPage,
 };
 use vedette_embedded::Folder;
-use vedette_probe::ssrf_guard::Outbound;
 use vedette_runs::record_run;
 use vedette_runtime::config::Service;
 use vedette_runtime::{
@@ -160,25 +159,33 @@ pub(crate) fn judge(folder: &Path, is_demo: bool, has_table: bool) -> Result<(),
     }
 }
 
+/// Prepares the demo in an empty table or continues it. Returns the socket at which its sites must be served.
+pub(crate) async fn begin(
+    folder: &Folder,
+    store: &Store,
+    config: &mut Config,
+    now: Timestamp,
+) -> Result<TcpListener, DemoError> {
+    let listener = listen().await?;
+    arrange(listener.local_addr()?, config);
+    seed(folder, store, &config.service, now).await?;
+    Ok(listener)
+}
+
 /// Directs the checks of the demo's sites to the address at which they are served. No other address of this machine is
 /// allowed.
-pub(crate) fn arrange(
-    address: SocketAddr,
-    service: &mut Service,
-    outbound: &mut Outbound,
-    engines: &mut EngineConfig,
-) {
+fn arrange(address: SocketAddr, config: &mut Config) {
     // Results of other tools are only recorded.
-    service.tools = vec![Tool::Status];
-    *engines = EngineConfig::default();
-    outbound.allow = format!("{}/32", address.ip()).parse().into_iter().collect();
+    config.service.tools = vec![Tool::Status];
+    config.engines = EngineConfig::default();
+    config.outbound.allow = format!("{}/32", address.ip()).parse().into_iter().collect();
     let detours =
         STORIES.iter().filter_map(|story| format!("{}:80:{address}", story.host).parse().ok());
-    outbound.connect_to = detours.collect();
+    config.outbound.connect_to = detours.collect();
 }
 
 /// Listens on the address at which the sites are served.
-pub(crate) async fn listen() -> io::Result<TcpListener> {
+async fn listen() -> io::Result<TcpListener> {
     match TcpListener::bind((ADDRESS, 0)).await {
         Ok(listener) => Ok(listener),
         Err(_) => TcpListener::bind((FALLBACK, 0)).await,
@@ -242,7 +249,7 @@ impl Month {
 }
 
 /// Writes a month of history up to now into an empty table.
-pub(crate) async fn seed(
+async fn seed(
     folder: &Folder,
     store: &Store,
     service: &Service,

@@ -2,7 +2,6 @@
 
 mod body_memory;
 mod connections;
-mod network;
 mod request_body;
 mod response_writer;
 
@@ -32,6 +31,7 @@ use vedette_dashboard::{
     BELOW_STATUS, Dashboard, PAGES, SETUP_PAGES, StatusPages, find_page, find_public,
     is_for_people, misdirected, not_found, not_published,
 };
+use vedette_domain::source::Source;
 use vedette_http::body::BodySender;
 use vedette_http::error::ApiError;
 use vedette_http::request_id::RequestId;
@@ -42,7 +42,6 @@ use vedette_runtime::App;
 
 use self::body_memory::BodyMemory;
 use self::connections::{CONNECTIONS_MAX, Connection, Connections};
-use self::network::Network;
 use self::request_body::RequestBody;
 use self::response_writer::{WriteTimeout, respond};
 use crate::agents::{Agents, Call};
@@ -135,7 +134,7 @@ impl Gateway {
             match accepted {
                 Ok((stream, from)) => {
                     // Registered in the order of arrival, whichever task runs first.
-                    let connection = self.connections.register(from.ip().into());
+                    let connection = self.connections.register(Source::of(from.ip()));
                     let gateway = Arc::clone(&self);
                     connections.spawn(gateway.converse(
                         stream,
@@ -190,7 +189,7 @@ impl Gateway {
             Box::pin(async move {
                 // The connection is about to be dropped.
                 let Some(active) = registered.begin_request() else { return pending().await };
-                let response = self.answer_always(request, peer, registered.network()).await;
+                let response = self.answer_always(request, peer, registered.peer()).await;
                 Ok::<_, Infallible>(respond(response, active))
             })
         });
@@ -222,12 +221,12 @@ impl Gateway {
         &self,
         mut request: hyper::Request<Incoming>,
         peer: Option<Peer>,
-        network: Network,
+        source: Source,
     ) -> Response {
         peer.map(|peer| request.extensions_mut().insert(peer));
         let id = RequestId(self.app.entropy.request_id());
         request.extensions_mut().insert(id.clone());
-        let answered = AssertUnwindSafe(self.answer(request, network)).catch_unwind().await;
+        let answered = AssertUnwindSafe(self.answer(request, source)).catch_unwind().await;
         let mut response = answered.unwrap_or_else(|_| {
             error!(request_id = %id, "handling a request panicked");
             ApiError::internal("panic").into_response()
@@ -237,9 +236,9 @@ impl Gateway {
         response
     }
 
-    async fn answer(&self, request: hyper::Request<Incoming>, network: Network) -> Response {
+    async fn answer(&self, request: hyper::Request<Incoming>, source: Source) -> Response {
         let (head, body) = request.into_parts();
-        let mut body = RequestBody::new(body, &self.body_memory, network);
+        let mut body = RequestBody::new(body, &self.body_memory, source);
         let mut response = if !has_one_host(&head) {
             ApiError::BadRequest("The request must have one Host header.").into_response()
         } else if !self.is_ours(&head) {
@@ -352,7 +351,7 @@ mod tests {
         let (client, stream) = duplex(64);
         let (gateway, connection) = (
             Arc::clone(gateway),
-            gateway.connections.register(Network::from(IpAddr::from([127, 0, 0, 1]))),
+            gateway.connections.register(Source::of(IpAddr::from([127, 0, 0, 1]))),
         );
         let kept = Arc::clone(&connection);
         let listening =

@@ -19,8 +19,8 @@ use tokio::time::{sleep, timeout};
 use tracing::{debug, warn};
 use vedette_checker::Finished;
 use vedette_domain::checks::tool::{CheckStatus, Tool};
-use vedette_domain::exposition::{self, Exposition};
 use vedette_notifier::send::SendOutcome;
+use vedette_ops::exposition::{self, Exposition};
 use vedette_runtime::{Destination, Health, LocalQueue};
 
 use crate::hosts::Hosts;

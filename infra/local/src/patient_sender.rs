@@ -5,11 +5,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tokio::time::timeout;
-use vedette_domain::alerts::channel::{Channel, Target};
-use vedette_domain::alerts::mail::TransactionalMail;
-use vedette_mailer::Mailer;
-use vedette_notifier::Transport;
 use vedette_notifier::send::{OutgoingMessage, SendOutcome, SendReason, Sender};
+use vedette_notifier::{Recipient, Transport};
 use vedette_runtime::QueueDelivery;
 
 use crate::metrics::Counters;
@@ -26,9 +23,15 @@ pub(crate) struct PatientSender<'a> {
     pub(crate) counters: &'a Counters,
 }
 
-impl PatientSender<'_> {
-    async fn wait_for(&self, sending: impl Future<Output = SendOutcome>) -> SendOutcome {
-        let mut sending = pin!(sending);
+impl Transport for PatientSender<'_> {
+    async fn send(
+        &self,
+        to: Recipient<'_>,
+        message: &OutgoingMessage,
+        reason: SendReason,
+        now: Timestamp,
+    ) -> SendOutcome {
+        let mut sending = pin!(Transport::send(self.sender, to, message, reason, now));
         let outcome = match timeout(SLOW_AFTER, sending.as_mut()).await {
             Ok(outcome) => outcome,
             Err(_) => {
@@ -38,30 +41,5 @@ impl PatientSender<'_> {
         };
         self.counters.delivery(&outcome);
         outcome
-    }
-}
-
-impl Transport for PatientSender<'_> {
-    async fn send(
-        &self,
-        channel: &Channel,
-        target: &Target,
-        message: &OutgoingMessage,
-        reason: SendReason,
-        now: Timestamp,
-    ) -> SendOutcome {
-        self.wait_for(Transport::send(self.sender, channel, target, message, reason, now)).await
-    }
-}
-
-impl Mailer for PatientSender<'_> {
-    async fn write(
-        &self,
-        to: &str,
-        mail: TransactionalMail,
-        id: String,
-        now: Timestamp,
-    ) -> SendOutcome {
-        self.wait_for(self.sender.write(to, mail, id, now)).await
     }
 }

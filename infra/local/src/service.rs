@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
+use tokio::net::{TcpListener, UnixListener};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -17,7 +19,7 @@ use vedette_embedded::{
     Database, DatabaseError, Expiry, Folder, FolderError, Priority, Reached, Report, Watch, reach,
 };
 use vedette_notifier::send::{SendConfig, Sender};
-use vedette_probe::ssrf_guard::SsrfGuard;
+use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
 use vedette_probe::txt::TxtResolver;
 use vedette_runtime::health::Notice;
 use vedette_runtime::{
@@ -35,7 +37,7 @@ use crate::demo::{self, DemoError};
 use crate::expiry;
 use crate::gateway::{self, Gateway};
 use crate::hosts::Hosts;
-use crate::metrics::{Counters, Metrics};
+use crate::metrics::Metrics;
 use crate::operator;
 use crate::options::Options;
 use crate::pauses;
@@ -105,174 +107,96 @@ impl Service {
     /// When the data folder, an address or the table is not available; nothing is left running.
     pub async fn start(
         options: Options,
-        config: Config,
-        send: SendConfig,
+        mut config: Config,
+        mut send: SendConfig,
         provider: Option<ProviderConfig>,
     ) -> Result<Self, StartError> {
-        Folder::make(&options.data)?;
-        let has_table = Folder::has_data(&options.data).map_err(DemoError::from)?;
-        demo::judge(&options.data, options.demo, has_table)?;
-        let Reached::Free(folder) = reach(&options.data).await? else {
-            return Err(FolderError::InUse(options.data).into());
-        };
-        let taken = |source| StartError::Listen { address: options.listen, source };
-        let gateway_socket = gateway::bind(options.listen).map_err(taken)?;
-        let listen = gateway_socket.local_addr().map_err(taken)?;
+        let folder = open_folder(&options).await?;
+        let sockets = Sockets::bind(&options)?;
         data_folder::examine_table(&folder).await?;
         let database = Database::open(&folder, options.fsync).await?;
-        let metrics_socket = match options.metrics {
-            Some(address) => {
-                let taken = |source| StartError::Listen { address, source };
-                Some(gateway::bind(address).map_err(taken)?)
-            }
-            None => None,
-        };
-        let table_socket = match vedette_embedded::listen(&folder) {
-            // Nobody can sign in, but people who are signed in can read.
-            Err(error) if database.refusals().borrow().is_read_only => {
-                warn!(%error, "the vedette command cannot reach this service: its socket could not be created");
-                None
-            }
-            listening => Some(listening?),
-        };
+        let table_socket = table_socket(&folder, &database)?;
 
-        let store = database.store();
         let (clock, entropy) = (Clock::system(), Entropy::system());
-        let start = clock.now();
+        let (store, start) = (database.store(), clock.now());
         let clock_watch =
             ClockWatch::begin(&store, clock.clone()).await.map_err(DatabaseError::from)?;
-        let Config { mut service, mut outbound, mut engines } = config;
         let demo_sites = match options.demo {
-            true => Some(demo::listen().await.map_err(DemoError::from)?),
+            true => Some(demo::begin(&folder, &store, &mut config, start).await?),
             false => None,
         };
-        if let Some(listener) = &demo_sites {
-            let address = listener.local_addr().map_err(DemoError::from)?;
-            demo::arrange(address, &mut service, &mut outbound, &mut engines);
-            demo::seed(&folder, &store, &service, start).await?;
-        }
         let access = access::prepare(&store, &clock, &entropy, &folder, options.token).await?;
 
-        service.time_scale = options.minute;
-        let base_url = base_url(service.base_url.as_deref(), listen);
-        service.own_url = Some(base_url.clone());
-        // No other version runs at the same time.
-        service.writes_blocks = true;
-        service.own_pages = own_pages(listen);
-        let pages_url = service.pages_base().unwrap_or_default().to_owned();
-        let SendConfig { mail, mut receivers } = send;
-        service.sends_mail = mail.reaches_people();
-        // A user who may add a site must not make the service call itself.
-        outbound.own_listeners.push(listen);
-        receivers.own_listeners.push(listen);
-        let metrics_listen =
-            metrics_socket.as_ref().and_then(|listener| listener.local_addr().ok());
-        outbound.own_listeners.extend(metrics_listen);
-        receivers.own_listeners.extend(metrics_listen);
-        let health = Health::default();
-        let guard = Arc::new(SsrfGuard::new(receivers)?);
-        let sender = Arc::new(Sender::new(guard, mail).reporting_to(health.clone()));
-        let provider =
-            provider.map(|config| Provider::new(config, outbound.clone())).transpose()?;
+        adapt(&mut config, &mut send, &options, &sockets);
         if let Some(profiles) = profiles::prepare(folder.path()) {
-            engines.keep_browser_files_in(&profiles);
+            config.engines.keep_browser_files_in(&profiles);
         }
-        let dashboard = Dashboard::new(provider).reaching(outbound.clone());
-        let dashboard = if options.demo { dashboard.of_demo() } else { dashboard };
-        let engines = Arc::new(Engines::new(outbound, engines)?);
-        let connection = Arc::clone(&engines);
-        background::report(&health, &database.refusals().borrow(), clock.now());
+        let Config { service, outbound, engines } = config;
+        let base_url = service.own_url.clone().unwrap_or_default();
+        let pages_url = service.pages_base().unwrap_or_default().to_owned();
         let queue = LocalQueue::new();
         let scheduler = LocalScheduler::new(clock.clone(), service.time_scale);
-        let mut app = App {
+        let app = App {
             store,
             queue: Queue::Local(queue.clone()),
             scheduler: Scheduler::Local(scheduler.clone()),
             clock,
             entropy,
             service,
-            health,
+            health: Health::default(),
             remote_checks: RemoteChecks::default(),
             txt_records: TxtRecords::from_fn(TxtResolver::of_the_system().into_fn()),
         };
-        let stop = CancellationToken::new();
-        let agents = Arc::new(Agents::new(&app, stop.clone()));
-        agents.read().await.map_err(DatabaseError::from)?;
-        let remote_checks = RemoteChecks::new(Arc::clone(&agents) as Arc<dyn RemoteLocations>);
-        app.remote_checks = remote_checks.sparing(Arc::clone(&engines) as Arc<dyn PrivateTargets>);
-        let health = app.health.clone();
+        background::report(&app.health, &database.refusals().borrow(), app.clock.now());
+        let dashboard = dashboard(provider, &outbound, options.demo)?;
+        let guard = Arc::new(SsrfGuard::new(send.receivers)?);
+        let sender = Sender::new(guard, send.mail).reporting_to(app.health.clone());
+        let mut worker = Worker {
+            app,
+            queue,
+            engines: Arc::new(Engines::new(outbound, engines)?),
+            sender: Arc::new(sender),
+            console: Console::start(options.quiet).map_err(StartError::Console)?,
+            counters: Arc::default(),
+            stop: CancellationToken::new(),
+        };
+        let agents = ask_agents(&mut worker).await?;
+        let Worker { app, counters, stop, .. } = &worker;
+        let (health, stop) = (app.health.clone(), stop.clone());
+
         let interactive = App { store: database.store_for(Priority::Interactive), ..app.clone() };
         let hosts = Hosts::new(options.hosts, app.service.base_url.as_deref());
-        let counters = Arc::new(Counters::default());
         let gateway =
-            Gateway::new(interactive, dashboard, hosts, Arc::clone(&agents), Arc::clone(&counters));
-        let gateway = Arc::new(gateway);
-        let console = Console::start(options.quiet).map_err(StartError::Console)?;
+            Gateway::new(interactive, dashboard, hosts, Arc::clone(&agents), Arc::clone(counters));
+        let loops = spawn_loops(&worker, gateway, sockets.gateway);
 
-        let mut loops = JoinSet::new();
-        loops.spawn(gateway.serve(gateway_socket, stop.clone()));
-        let worker = Worker {
-            app: app.clone(),
-            queue: queue.clone(),
-            engines,
-            sender: Arc::clone(&sender),
-            console,
-            counters: Arc::clone(&counters),
-            stop: stop.clone(),
-        };
-        let files = places::files();
-        for destination in Destination::ALL {
-            let places = places::places(destination, files);
-            loops.spawn(worker.clone().consume(destination, places));
-        }
-        let mut rounds = JoinSet::new();
-        rounds.spawn(worker::schedule(app.clone(), scheduler));
-        rounds.spawn(background::rebuild_daily(app.clone(), start));
-        rounds.spawn(background::redeliver(app.clone()));
-        rounds.spawn(pauses::watch(app.clone(), clock_watch.stop));
-        rounds.spawn(background::send_held_mail(app.clone(), Arc::clone(&sender)));
-        rounds.spawn(background::watch_connection(app.clone(), Arc::clone(&connection)));
-        rounds.spawn(agents.watch());
-        rounds.spawn(data_folder::watch(app.clone(), Watch::new(&folder)));
+        let mut rounds = spawn_rounds(&worker, scheduler, agents, start);
+        let can_write = watch_data(&mut rounds, app, &database, &folder, clock_watch);
         if let Some(listener) = demo_sites {
             rounds.spawn(demo::answer(listener, app.clock.clone()));
         }
-        let can_write = CancellationToken::new();
-        let trial = folder.write_trial();
-        rounds.spawn(background::watch_table(
-            app.clone(),
-            database.clone(),
-            trial,
-            can_write.clone(),
-        ));
         if let Some(operator) = options.operator_url {
-            rounds.spawn(operator::notify(app.clone(), sender, operator));
+            rounds.spawn(operator::notify(app.clone(), Arc::clone(&worker.sender), operator));
         }
-        rounds.spawn(expiry::forget(clock_watch.clone(), Expiry::new(database.clone())));
-        rounds.spawn(clock_watch.run(app));
-        let received = queue.clone();
-        let metrics = Metrics { counters, queue, health: health.clone(), start };
-        if let Some(listener) = metrics_socket {
-            rounds.spawn(metrics.clone().serve(listener));
-        }
-        let pages = pages_url.clone();
-        let report = move |report| match report {
-            Report::Health => serde_json::to_vec(&metrics.health.notices()).unwrap_or_default(),
-            Report::Metrics => metrics.text().into_bytes(),
-            Report::Pages => pages.clone().into_bytes(),
+        let metrics = Metrics {
+            counters: Arc::clone(counters),
+            queue: worker.queue.clone(),
+            health: health.clone(),
+            start,
         };
         if let Some(socket) = table_socket {
-            let receive = move |passed_on: &[u8]| worker::receive(&received, passed_on);
-            rounds.spawn(vedette_embedded::serve(socket, database.clone(), report, receive));
+            serve_table(&mut rounds, socket, &database, metrics.clone(), pages_url.clone());
         }
-        let stop = stop.drop_guard();
+        if let Some(listener) = sockets.metrics {
+            rounds.spawn(metrics.serve(listener));
+        }
         Ok(Self {
-            listen,
-            metrics_listen,
+            listen: sockets.listen,
+            metrics_listen: sockets.metrics_listen,
             base_url,
             pages_url,
             access,
-            stop,
+            stop: stop.drop_guard(),
             can_write,
             health,
             rounds,
@@ -365,6 +289,157 @@ impl Service {
         }
         drop(self.folder);
     }
+}
+
+/// Creates and locks the data folder, unless another service uses it or it is not for this mode.
+async fn open_folder(options: &Options) -> Result<Folder, StartError> {
+    Folder::make(&options.data)?;
+    let has_table = Folder::has_data(&options.data).map_err(DemoError::from)?;
+    demo::judge(&options.data, options.demo, has_table)?;
+    let Reached::Free(folder) = reach(&options.data).await? else {
+        return Err(FolderError::InUse(options.data.clone()).into());
+    };
+    Ok(folder)
+}
+
+/// The sockets of the gateway and of the metrics, with their addresses.
+struct Sockets {
+    gateway: TcpListener,
+    listen: SocketAddr,
+    metrics: Option<TcpListener>,
+    metrics_listen: Option<SocketAddr>,
+}
+
+impl Sockets {
+    fn bind(options: &Options) -> Result<Self, StartError> {
+        let bind = |address| {
+            let bound =
+                gateway::bind(address).and_then(|socket| Ok((socket.local_addr()?, socket)));
+            bound.map_err(|source| StartError::Listen { address, source })
+        };
+        let (listen, gateway) = bind(options.listen)?;
+        let (metrics_listen, metrics) = options.metrics.map(bind).transpose()?.unzip();
+        Ok(Self { gateway, listen, metrics, metrics_listen })
+    }
+}
+
+/// The socket for the command line. A service that can only read does without it, if the folder has no room for it.
+fn table_socket(folder: &Folder, database: &Database) -> Result<Option<UnixListener>, StartError> {
+    match vedette_embedded::listen(folder) {
+        // Nobody can sign in, but people who are signed in can read.
+        Err(error) if database.refusals().borrow().is_read_only => {
+            warn!(%error, "the vedette command cannot reach this service: its socket could not be created");
+            Ok(None)
+        }
+        listening => Ok(Some(listening?)),
+    }
+}
+
+/// Adapts the configuration to a service that is one process and listens on these sockets.
+fn adapt(config: &mut Config, send: &mut SendConfig, options: &Options, sockets: &Sockets) {
+    let Config { service, outbound, .. } = config;
+    service.time_scale = options.minute;
+    service.own_url = Some(base_url(service.base_url.as_deref(), sockets.listen));
+    // No other version runs at the same time.
+    service.writes_blocks = true;
+    service.own_pages = own_pages(sockets.listen);
+    service.sends_mail = send.mail.reaches_people();
+    // A user who may add a site must not make the service call itself.
+    for listener in [Some(sockets.listen), sockets.metrics_listen].into_iter().flatten() {
+        outbound.own_listeners.push(listener);
+        send.receivers.own_listeners.push(listener);
+    }
+}
+
+fn dashboard(
+    provider: Option<ProviderConfig>,
+    outbound: &Outbound,
+    is_demo: bool,
+) -> Result<Dashboard, SsrfGuardError> {
+    let provider = provider.map(|config| Provider::new(config, outbound.clone())).transpose()?;
+    let dashboard = Dashboard::new(provider).reaching(outbound.clone());
+    Ok(if is_demo { dashboard.of_demo() } else { dashboard })
+}
+
+/// Lets the worker ask agents to confirm an outage.
+async fn ask_agents(worker: &mut Worker) -> Result<Arc<Agents>, StartError> {
+    let agents = Arc::new(Agents::new(&worker.app, worker.stop.clone()));
+    agents.read().await.map_err(DatabaseError::from)?;
+    let remote_checks = RemoteChecks::new(Arc::clone(&agents) as Arc<dyn RemoteLocations>);
+    let private_targets = Arc::clone(&worker.engines) as Arc<dyn PrivateTargets>;
+    worker.app.remote_checks = remote_checks.sparing(private_targets);
+    Ok(agents)
+}
+
+/// Starts the gateway, and a worker for each queue.
+fn spawn_loops(worker: &Worker, gateway: Gateway, socket: TcpListener) -> JoinSet<()> {
+    let mut loops = JoinSet::new();
+    loops.spawn(Arc::new(gateway).serve(socket, worker.stop.clone()));
+    let files = places::files();
+    for destination in Destination::ALL {
+        let places = places::places(destination, files);
+        loops.spawn(worker.clone().consume(destination, places));
+    }
+    loops
+}
+
+/// Starts the background work that sends and restores messages, and watches the connections.
+fn spawn_rounds(
+    worker: &Worker,
+    scheduler: LocalScheduler,
+    agents: Arc<Agents>,
+    start: Timestamp,
+) -> JoinSet<()> {
+    let Worker { app, engines, sender, .. } = worker;
+    let mut rounds = JoinSet::new();
+    rounds.spawn(worker::schedule(app.clone(), scheduler));
+    rounds.spawn(background::rebuild_daily(app.clone(), start));
+    rounds.spawn(background::redeliver(app.clone()));
+    rounds.spawn(background::send_held_mail(app.clone(), Arc::clone(sender)));
+    rounds.spawn(background::watch_connection(app.clone(), Arc::clone(engines)));
+    rounds.spawn(agents.watch());
+    rounds
+}
+
+/// Watches the table, its folder and the clock. Returns what is canceled when a service that only reads could write
+/// after a restart.
+fn watch_data(
+    rounds: &mut JoinSet<()>,
+    app: &App,
+    database: &Database,
+    folder: &Folder,
+    clock: ClockWatch,
+) -> CancellationToken {
+    let can_write = CancellationToken::new();
+    rounds.spawn(background::watch_table(
+        app.clone(),
+        database.clone(),
+        folder.write_trial(),
+        can_write.clone(),
+    ));
+    rounds.spawn(data_folder::watch(app.clone(), Watch::new(folder)));
+    rounds.spawn(expiry::forget(clock.clone(), Expiry::new(database.clone())));
+    rounds.spawn(pauses::watch(app.clone(), clock.stop));
+    rounds.spawn(clock.run(app.clone()));
+    can_write
+}
+
+/// Serves the command line: the table, reports, and messages that it passes on.
+fn serve_table(
+    rounds: &mut JoinSet<()>,
+    socket: UnixListener,
+    database: &Database,
+    metrics: Metrics,
+    pages_url: String,
+) {
+    let queue = metrics.queue.clone();
+    let receive = move |passed_on: &[u8]| worker::receive(&queue, passed_on);
+    let report = move |report| match report {
+        Report::Health => serde_json::to_vec(&metrics.health.notices()).unwrap_or_default(),
+        Report::Metrics => metrics.text().into_bytes(),
+        Report::Pages => pages_url.clone().into_bytes(),
+    };
+    rounds.spawn(vedette_embedded::serve(socket, database.clone(), report, receive));
 }
 
 /// The configured base URL, or one that works on this machine.

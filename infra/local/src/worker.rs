@@ -9,10 +9,10 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
 use vedette_checker::{Engines, Handled, handle_beside_others};
-use vedette_domain::ErrorChain;
 use vedette_domain::checks::concurrency::Places;
 use vedette_domain::message::Message;
 use vedette_notifier::send::Sender;
+use vedette_ops::ErrorChain;
 use vedette_runtime::{App, Destination, LocalQueue, LocalScheduler, QueueDelivery};
 
 use crate::console::Console;

@@ -38,8 +38,17 @@ impl Caller {
     /// When the team is not one of theirs. The error is the same as for a team that does not exist, so it reveals
     /// nothing.
     pub fn role_in(&self, team: TeamId) -> Result<Role, AccessRefusal> {
-        let membership = self.memberships.iter().find(|membership| membership.team == team);
-        membership.map(|membership| membership.role).ok_or(AccessRefusal::NotFound)
+        self.membership_in(team).map(|membership| membership.role)
+    }
+
+    /// The caller's membership of a team.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Caller::role_in`].
+    pub fn membership_in(&self, team: TeamId) -> Result<&Membership, AccessRefusal> {
+        let mut of_caller = self.memberships.iter();
+        of_caller.find(|membership| membership.team == team).ok_or(AccessRefusal::NotFound)
     }
 
     /// One of the caller's teams.

@@ -1,6 +1,6 @@
 //! Inviting people, whether or not they have an account, and joining.
 
-use vedette_domain::accounts::account::{Role, User};
+use vedette_domain::accounts::account::{Membership, Role, User};
 use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, By};
 use vedette_domain::accounts::invitation::{INVITATIONS_MAX, Invitation, Invited};
 use vedette_domain::accounts::refusal::AccountRefusal;
@@ -12,8 +12,8 @@ use vedette_store::{Audit, Newcomer, StoreError, TeamWithSettings};
 use crate::AccountError;
 use crate::members::need_seats;
 
-/// Invites an address to a team and reserves a seat, as a member who has the role `own`. Show the secret once: it is
-/// not stored. The answer does not reveal whether the address has an account, because Vedette does not look.
+/// Invites an address to a team and reserves a seat, as a member. Show the secret once: it is not stored. The answer
+/// does not reveal whether the address has an account, because Vedette does not look.
 ///
 /// # Errors
 ///
@@ -21,10 +21,10 @@ use crate::members::need_seats;
 pub async fn invite(
     app: &App,
     team: &TeamWithSettings,
-    (by, own): (UserId, Role),
+    by: &Membership,
     invited: Invited<'_>,
 ) -> Result<(SessionSecret, Invitation), AccountError> {
-    if !own.governs(invited.role) {
+    if !by.role.governs(invited.role) {
         return Err(AccountRefusal::OwnersOnly.into());
     }
     let members = app.store.members(team.id()).await?;
@@ -45,15 +45,15 @@ pub async fn invite(
     }
     need_seats(team, team.team.seats_taken() + 1)?;
     let secret = app.entropy.session_secret()?;
-    let invitation = Invitation::new(&secret, team.id(), invited, by, app.clock.now());
+    let invitation = Invitation::new(&secret, team.id(), invited, by.user, app.clock.now());
     let at = invitation.created_at;
-    let entry = AuditEntry::new(team.id(), By::user(by, at), inviting(&invitation));
+    let entry = AuditEntry::new(team.id(), By::user(by.user, at), inviting(&invitation));
     app.store.create_invitation(&team.team, &invitation, Audit::Entry(&entry)).await?;
     Ok((secret, invitation))
 }
 
-/// Renews an invitation, as a member who has the role `own`: with another link and for another week, even if the
-/// previous sender has left the team.
+/// Renews an invitation, as a member: with another link and for another week, even if the previous sender has left the
+/// team.
 ///
 /// # Errors
 ///
@@ -62,14 +62,14 @@ pub async fn renew_invitation(
     app: &App,
     team: &TeamWithSettings,
     invitation: &Invitation,
-    (by, own): (UserId, Role),
+    by: &Membership,
 ) -> Result<(SessionSecret, Invitation), AccountError> {
-    if !own.governs(invitation.role) {
+    if !by.role.governs(invitation.role) {
         return Err(AccountRefusal::OwnersOnly.into());
     }
     let (secret, now) = (app.entropy.session_secret()?, app.clock.now());
-    let renewed = invitation.renewed(&secret, by, now);
-    let entry = AuditEntry::new(team.id(), By::user(by, now), inviting(&renewed));
+    let renewed = invitation.renewed(&secret, by.user, now);
+    let entry = AuditEntry::new(team.id(), By::user(by.user, now), inviting(&renewed));
     let audit = Audit::Entry(&entry);
     app.store.replace_invitation(&team.team, &invitation.hash, &renewed, audit).await?;
     Ok((secret, renewed))

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use tracing::error;
-use vedette_domain::ErrorChain;
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::accounts::audit::{AuditEntry, AuditEvent, By};
 use vedette_domain::checks::cooldown::{Beginning, Cooldowns};
@@ -16,6 +15,7 @@ use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_domain::sites::refusal::SiteRefusal;
 use vedette_domain::sites::site::Site;
+use vedette_ops::ErrorChain;
 use vedette_runtime::App;
 use vedette_store::{
     Audit, Backoff, CreateRefusal, SiteWithTools, StoreError, TeamWithSettings, budget,

@@ -29,9 +29,9 @@ pub async fn create_status_page(
 ) -> Result<StatusPage, PageError> {
     let now = by.now;
     let entropy = &app.entropy;
-    let identity = (entropy.status_page_id()?, team.id);
     let new_id = || Ok::<_, PageError>(entropy.component_id()?);
-    let page = new.into_page(identity, entropy.link_key()?, new_id, now)?;
+    let (id, link) = (entropy.status_page_id()?, entropy.link_key()?);
+    let page = new.into_page(id, team.id, link, new_id, now)?;
     refuse_unknown_sites(app, team.id, page.sites(), PageError::from(PageRefusal::UnknownSite))
         .await?;
     let event = AuditEvent::status_page(&page, PageChange::Added);

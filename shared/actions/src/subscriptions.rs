@@ -28,7 +28,8 @@ use crate::mail::exceeds;
 /// message, or a fault of the table.
 pub async fn subscribe(
     app: &App,
-    (team, page): (TeamId, StatusPageId),
+    team: TeamId,
+    page: StatusPageId,
     email: &str,
     source: Source,
 ) -> Result<(), SubscriptionError> {
@@ -46,8 +47,7 @@ pub async fn subscribe(
     if exceeds(app, &format!("subscribed-page#{page}"), SUBSCRIPTIONS_OF_PAGE).await? {
         return too_often(SUBSCRIPTIONS_OF_PAGE);
     }
-    let subscription =
-        retry_on_conflict(budget::WRITE, || request(app, (team, page), email)).await?;
+    let subscription = retry_on_conflict(budget::WRITE, || request(app, team, page, email)).await?;
     // If the address is confirmed, no email is written.
     let message = MailRequest::Subscription { team, page, subscription };
     let sent = app.queue.send(&Message::Mail(message), Duration::ZERO).await;
@@ -58,7 +58,8 @@ pub async fn subscribe(
 /// its key, so that the links of all emails about it work.
 async fn request(
     app: &App,
-    (team, page): (TeamId, StatusPageId),
+    team: TeamId,
+    page: StatusPageId,
     email: &str,
 ) -> Result<SubscriptionId, SubscriptionError> {
     let (now, id) = (app.clock.now(), SubscriptionId::of(email));

@@ -6,13 +6,9 @@
 
 pub mod accounts;
 pub mod alerts;
-mod bytes;
 pub mod checks;
 pub mod clock;
-pub mod config;
-mod error_chain;
 pub mod expectations;
-pub mod exposition;
 pub mod id;
 pub mod input;
 pub mod issues;
@@ -32,5 +28,3 @@ pub mod time;
 pub mod time_zone;
 pub mod validation;
 pub mod work;
-
-pub use error_chain::ErrorChain;

@@ -1,11 +1,12 @@
-//! The source of a request, for the limits of unauthenticated requests.
+//! Where requests and connections come from, for limits on each source.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr};
 
 use ipnet::IpNet;
 
-/// The source of a request: an IPv4 address, or an IPv6 network of 64 bits, the smallest network that a customer gets.
+/// The source of a request or a connection, or the target of a POST: an IPv4 address, or an IPv6 network of 64 bits, the
+/// smallest network that a customer gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Source {
     /// An IPv4 address.

@@ -503,7 +503,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use aws_sdk_dynamodb::types::AttributeValue;
-    use vedette_domain::ErrorChain;
+    use vedette_ops::ErrorChain;
     use vedette_store::keys::{PK, SK};
 
     use super::*;

@@ -12,7 +12,7 @@ use dynoxide::DynoxideError;
 use serde_json::json;
 use tokio::sync::{oneshot, watch};
 use tracing::error;
-use vedette_domain::ErrorChain;
+use vedette_ops::ErrorChain;
 use vedette_store::StoreError;
 
 use crate::folder::{Folder, FolderError, Format};

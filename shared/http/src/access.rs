@@ -7,10 +7,10 @@ use lambda_http::http::header::AUTHORIZATION;
 use lambda_http::http::{HeaderMap, HeaderValue};
 use tokio::time::timeout;
 use tracing::warn;
-use vedette_domain::ErrorChain;
 use vedette_domain::accounts::account::{Scope, Secret, Token};
 use vedette_domain::accounts::session::Session;
 use vedette_domain::id::{TeamId, UserId};
+use vedette_ops::ErrorChain;
 use vedette_store::{Requests, Store, StoreError};
 
 use crate::error::ApiError;

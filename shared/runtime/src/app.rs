@@ -2,8 +2,8 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 use tracing::warn;
-use vedette_domain::ErrorChain;
 use vedette_domain::message::Message;
+use vedette_ops::ErrorChain;
 use vedette_store::{Store, StoreError};
 
 use crate::config::Service;

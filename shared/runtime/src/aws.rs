@@ -13,7 +13,7 @@ use aws_types::region::Region;
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
-use vedette_domain::config::{ConfigError, Read, required};
+use vedette_ops::config::{ConfigError, Read, required};
 use vedette_store::{Store, retry_config};
 
 use crate::config::{Deployment, Schedules, Service, environment};

@@ -6,9 +6,9 @@ use std::str::FromStr;
 use vedette_domain::accounts::team::Team;
 use vedette_domain::checks::schedule::TimeScale;
 use vedette_domain::checks::tool::{Need, Tool};
-use vedette_domain::config::{ConfigError, Read, list, one, required};
 use vedette_domain::sites::settings::Settings;
 use vedette_domain::source::TrustedProxies;
+use vedette_ops::config::{ConfigError, Read, list, one, required};
 use vedette_store::{DirectoryRow, TeamWithSettings};
 
 /// How the service presents itself and keeps time.

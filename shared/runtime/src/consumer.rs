@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::{Instrument as _, error, error_span, warn};
 
-use vedette_domain::ErrorChain;
+use vedette_ops::ErrorChain;
 
 use crate::sqs::{SQS_CALL, SqsBody, SqsQueue};
 use crate::{App, Destination, QueueError};
@@ -141,10 +141,10 @@ impl Consumer {
                     for (message, read) in messages {
                         let handle = |message| handle(message, read);
                         if is_own {
-                            let done = self.handle_own(message, (deadline, &busy), handle);
+                            let done = self.handle_own(message, deadline, &busy, handle);
                             steps.push(done.map(Step::HandledOwn).boxed());
                         } else {
-                            let done = self.handle(message, (deadline, &busy), handle);
+                            let done = self.handle(message, deadline, &busy, handle);
                             steps.push(done.map(|done| Step::Handled(done.err())).boxed());
                         }
                     }
@@ -198,7 +198,8 @@ impl Consumer {
     async fn handle<F, E>(
         &self,
         message: SqsBody,
-        (deadline, busy): (Instant, &Semaphore),
+        deadline: Instant,
+        busy: &Semaphore,
         handle: impl FnOnce(SqsBody) -> F,
     ) -> Result<(), String>
     where
@@ -242,7 +243,8 @@ impl Consumer {
     async fn handle_own<F, E>(
         &self,
         message: SqsBody,
-        limits: (Instant, &Semaphore),
+        deadline: Instant,
+        busy: &Semaphore,
         handle: impl FnOnce(SqsBody) -> F,
     ) -> Option<String>
     where
@@ -250,7 +252,7 @@ impl Consumer {
         E: Into<Box<dyn Error>>,
     {
         let receipt = message.receipt.clone();
-        let handled = self.handle(message, limits, handle).await;
+        let handled = self.handle(message, deadline, busy, handle).await;
         receipt.filter(|_| handled.is_ok())
     }
 

@@ -3,7 +3,7 @@
 use aws_sdk_secretsmanager::Client;
 use aws_sdk_secretsmanager::error::BoxError;
 use aws_types::SdkConfig;
-use vedette_domain::config::Read;
+use vedette_ops::config::Read;
 
 /// Why there is no secret.
 #[derive(Debug, thiserror::Error)]

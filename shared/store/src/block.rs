@@ -142,7 +142,8 @@ impl Store {
     pub(crate) async fn packed_checks(
         &self,
         partition: Partition,
-        (tool, state): (Tool, &ToolState),
+        tool: Tool,
+        state: &ToolState,
         window: &RowWindow,
     ) -> Result<Vec<Check>, StoreError> {
         let open = state.open_block().and_then(Result::ok);

@@ -267,8 +267,9 @@ impl Store {
             self.query(Range { newest_first, limit, ..Range::new(&pk, sort) })
         });
         let packed = window.streams.iter().filter(|(tool, kind)| keeps_packed(*tool, *kind));
-        let packed = packed.filter_map(|(tool, _)| Some((*tool, tools.get(tool)?)));
-        let packed = packed.map(|tool| self.packed_checks(partition, tool, window));
+        let packed = packed.filter_map(|(tool, _)| {
+            Some(self.packed_checks(partition, *tool, tools.get(tool)?, window))
+        });
         let (rows, packed) = futures::try_join!(try_join_all(reads), try_join_all(packed))?;
         let mut checks: Vec<Check> = packed.into_iter().flatten().collect();
         for item in rows.into_iter().flatten() {

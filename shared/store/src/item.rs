@@ -7,7 +7,7 @@ use aws_sdk_dynamodb::types::AttributeValue;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tracing::error;
-use vedette_domain::ErrorChain;
+use vedette_ops::ErrorChain;
 
 use crate::StoreError;
 use crate::keys::{Key, PK, SK, TTL, WORK_DUE, WORK_SHARD};

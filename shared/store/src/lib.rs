@@ -68,7 +68,9 @@ pub use polled_run::{PolledPage, PolledPlace, PolledRun};
 pub use rate_limit::{Requests, Taken};
 pub use retry::{Backoff, MayConflict, budget, retry_on_conflict};
 pub use run::RunContext;
-pub use site::{CreateRefusal, DeletedSite, Purged, SiteWithTools, create_refusal, is_taken_url};
+pub use site::{
+    CreateRefusal, DeletedSite, Purged, SiteDeletion, SiteWithTools, create_refusal, is_taken_url,
+};
 pub use status_page::{PageConflict, is_taken_slug, page_conflict};
 pub use subscription::is_full;
 pub use sync::{SyncSlice, Versions};

@@ -166,6 +166,19 @@ pub enum CreateRefusal {
     SiteLimit,
 }
 
+/// What else changes when a site is deleted.
+#[derive(Debug, Default)]
+pub struct SiteDeletion<'a> {
+    /// The site's issues, which are deleted too.
+    pub issues: &'a [Issue],
+    /// What channels have to learn about these.
+    pub outbox: &'a [OutboxEntry],
+    /// The team's status pages, which are published again.
+    pub pages: &'a [StatusPageId],
+    /// The team's cooldowns, if they change.
+    pub cooldowns: Option<&'a Cooldowns>,
+}
+
 impl Store {
     /// Adds a site to a team. `team` is the team as it was read, with an active plan; `cooldowns` are the team's, if
     /// they change.
@@ -347,8 +360,7 @@ impl Store {
     }
 
     /// Deletes a site. It is gone for everybody at once, and nothing can be written to it any more. [`Store::purge`]
-    /// removes what is left. `outbox` is what channels have to learn about its issues; `cooldowns` are the team's, if
-    /// they change.
+    /// removes what is left.
     ///
     /// # Errors
     ///
@@ -356,12 +368,11 @@ impl Store {
     pub async fn delete_site(
         &self,
         stored: &SiteWithTools,
-        issues: &[Issue],
-        (outbox, pages): (&[OutboxEntry], &[StatusPageId]),
-        cooldowns: Option<&Cooldowns>,
+        effects: SiteDeletion<'_>,
         now: Timestamp,
         audit: Audit<'_>,
     ) -> Result<(), StoreError> {
+        let SiteDeletion { issues, outbox, pages, cooldowns } = effects;
         let site = &stored.site;
         let partition = site.id.partition();
         let due = now.saturating_add(RECONCILE_GRACE).unwrap_or(now);

@@ -7,12 +7,12 @@ use serde::Deserialize as _;
 use vedette_domain::checks::check::{Check, StatusResult};
 use vedette_domain::checks::pointer::Latest;
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::exposition::{CONTENT_TYPE, Exposition, Value as _};
 use vedette_domain::id::SiteId;
 use vedette_domain::issues::Severity;
 use vedette_http::access::hold_metrics;
 use vedette_http::error::ApiError;
 use vedette_http::response::{Response, text};
+use vedette_ops::exposition::{CONTENT_TYPE, Exposition, Value as _};
 use vedette_store::{DirectoryRow, TeamWithSettings};
 
 use crate::Context;

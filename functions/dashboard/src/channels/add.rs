@@ -23,8 +23,8 @@ pub(crate) async fn add(
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
     let sent = FormInput::sent(context.body);
-    let key = context.app.entropy.signing_key().map_err(ApiError::internal)?;
-    let (why, status) = match read(&sent, key) {
+    let read = read(&sent, || context.app.entropy.signing_key()).map_err(ApiError::internal)?;
+    let (why, status) = match read {
         Err(why) => (why, StatusCode::UNPROCESSABLE_ENTITY),
         Ok((target, input)) => {
             let (by, name) = (context.member()?.caller.by(), input.name.as_deref());

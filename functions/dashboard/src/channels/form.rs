@@ -24,13 +24,14 @@ fn control_of(kind: ChannelKind, field: &InputField) -> String {
     }
 }
 
-/// Reads a new channel. Requests to a program are signed with `key`.
-pub(super) fn read(
+/// Reads a new channel. Requests to a program are signed with a key from `key`.
+pub(super) fn read<E>(
     sent: &FormInput,
-    key: SigningKey,
-) -> Result<(Target, ChannelInput), ValidationError> {
-    let kind = ChannelKind::parse(sent.text("kind"));
-    let kind = kind.ok_or_else(|| ValidationError::new("kind", "Choose a kind."))?;
+    key: impl FnOnce() -> Result<SigningKey, E>,
+) -> Result<Result<(Target, ChannelInput), ValidationError>, E> {
+    let Some(kind) = ChannelKind::parse(sent.text("kind")) else {
+        return Ok(Err(ValidationError::new("kind", "Choose a kind.")));
+    };
     let own = kind.description().fields;
     let mut texts = sent.texts(ChannelInput::FIELDS);
     if sent.text("name").trim().is_empty() {
@@ -39,12 +40,13 @@ pub(super) fn read(
     for field in own {
         texts.insert(field.name.to_owned(), sent.text(&control_of(kind, field)).into());
     }
-    kind.read(&Fields::texts(&texts), key).map_err(|refusal| {
+    let read = kind.read(&Fields::texts(&texts), key)?;
+    Ok(read.map_err(|refusal| {
         refusal.renamed(|path| {
             let field = own.iter().find(|field| field.name == path)?;
             Some(control_of(kind, field))
         })
-    })
+    }))
 }
 
 /// The form for a new channel.

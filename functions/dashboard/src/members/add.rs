@@ -64,8 +64,7 @@ pub(crate) async fn add(
         Ok(invited) => invited,
         Err(why) => return refused(context, &team, &input, why).await,
     };
-    let caller = &context.member()?.caller;
-    let by = (caller.user.id, caller.role_in(team.id())?);
+    let by = context.member()?.caller.membership_in(team.id())?;
     match invite(context.app, &team, by, invited).await {
         Ok((secret, invitation)) => hand_over(context, &team, &secret, &invitation).await,
         Err(ActionError::Failed(fault)) => Err(fault.into()),
@@ -91,8 +90,7 @@ pub(crate) async fn renew(
     context: RequestContext<'_>,
     InvitationAccess { team, invitation }: InvitationAccess,
 ) -> Result<Response, ApiError> {
-    let caller = &context.member()?.caller;
-    let by = (caller.user.id, caller.role_in(team.id())?);
+    let by = context.member()?.caller.membership_in(team.id())?;
     match renew_invitation(context.app, &team, &invitation, by).await {
         Ok((secret, invitation)) => hand_over(context, &team, &secret, &invitation).await,
         Err(error) => answer(context, &team, Err(error), "").await,

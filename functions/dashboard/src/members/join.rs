@@ -9,7 +9,6 @@ use vedette_actions::{
     ActionError, OpenInvitation, decline_invitation, join_as, join_with_new_account, mail_sign_in,
     open_invitation,
 };
-use vedette_domain::ErrorChain;
 use vedette_domain::accounts::account::User;
 use vedette_domain::accounts::invitation::Invitation;
 use vedette_domain::accounts::refusal::AccountRefusal;
@@ -17,6 +16,7 @@ use vedette_domain::accounts::session::SessionSecret;
 use vedette_domain::alerts::link;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
+use vedette_ops::ErrorChain;
 
 use super::role_word;
 use crate::form::{FormInput, sentence};

@@ -2,7 +2,7 @@
 
 use openidconnect::{ClientId, ClientSecret, IssuerUrl};
 use url::{Host, Url};
-use vedette_domain::config::{ConfigError, Read};
+use vedette_ops::config::{ConfigError, Read};
 use vedette_runtime::config::Service;
 
 const ISSUER: &str = "VEDETTE_OIDC_ISSUER";

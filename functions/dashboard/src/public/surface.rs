@@ -5,12 +5,12 @@ use lambda_http::http::header::{CACHE_CONTROL, CONTENT_TYPE, LOCATION, RETRY_AFT
 use lambda_http::http::request::Parts;
 use lambda_http::http::{HeaderValue, Method, StatusCode};
 use tracing::{Span, error, error_span};
-use vedette_domain::ErrorChain;
 use vedette_http::access::Caller;
 use vedette_http::error::{ApiError, UNAVAILABLE_FOR};
 use vedette_http::isolation::{isolate, share};
 use vedette_http::request_id::RequestId;
 use vedette_http::response::{self, Caching, Response};
+use vedette_ops::ErrorChain;
 use vedette_routing::{Authenticated, Request, Surface};
 use vedette_runtime::App;
 use vedette_store::Grant;

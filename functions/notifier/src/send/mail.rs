@@ -9,10 +9,10 @@ use jiff::Timestamp;
 use lettre::Address;
 use lettre::message::Mailbox;
 use tokio::sync::watch;
-use vedette_domain::ErrorChain;
-use vedette_domain::alerts::mail::{self, Envelope, TransactionalMail};
-use vedette_domain::config::{ConfigError, Read};
+use vedette_domain::alerts::mail::{self, Envelope};
 use vedette_domain::text::disrupts_line;
+use vedette_ops::ErrorChain;
+use vedette_ops::config::{ConfigError, Read};
 use vedette_runtime::Health;
 use vedette_runtime::config::Service;
 
@@ -92,25 +92,13 @@ impl MailConfig {
         self.hold.report_to(health);
     }
 
-    /// Sends a transactional email to an address once, unless email is held back. `id` is the id of the message.
-    pub async fn write(
-        &self,
-        to: &str,
-        mail: TransactionalMail,
-        id: String,
-        now: Timestamp,
-    ) -> SendOutcome {
-        let message = OutgoingMessage::TransactionalMail { mail, id };
-        self.send(to, &message, SendReason::Due, now).await
-    }
-
     /// Receives a number that changes when everything that was held back can be sent.
     pub(super) fn recoveries(&self) -> watch::Receiver<u64> {
         self.hold.recoveries()
     }
 
     /// Sends an email to an address, unless email is held back and nobody has just asked for this one.
-    pub(super) async fn send(
+    pub(crate) async fn send(
         &self,
         to: &str,
         message: &OutgoingMessage,

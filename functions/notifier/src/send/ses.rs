@@ -13,7 +13,7 @@ use aws_smithy_types::timeout::TimeoutConfig;
 use aws_types::SdkConfig;
 use data_encoding::BASE64;
 use serde_json::{Value, json};
-use vedette_domain::ErrorChain;
+use vedette_ops::ErrorChain;
 use vedette_runtime::signed::{Unsigned, endpoint};
 
 use super::SendOutcome;

@@ -12,7 +12,7 @@ use lettre::transport::smtp::extension::{ClientId, Extension, MailBodyParameter,
 use percent_encoding::percent_decode_str;
 use tokio::time::timeout;
 use url::{Host, Url};
-use vedette_domain::ErrorChain;
+use vedette_ops::ErrorChain;
 
 use super::SendOutcome;
 use super::hold::{Failure, SenderFailure};

@@ -2,6 +2,7 @@
 
 mod signature;
 
+use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -232,8 +233,9 @@ async fn a_topic_of_ntfy_gets_its_message_at_its_server_with_its_token() {
     for token in ["", "tk_s3cr3t"] {
         let texts = serde_json::json!({ "url": url, "token": token });
         let fields = Fields::texts(texts.as_object().expect("an object"));
-        let key = SigningKey::from_random([7; SigningKey::BYTES]);
-        let (target, _) = ChannelKind::Ntfy.read(&fields, key).expect("a topic");
+        let Ok(read) = ChannelKind::Ntfy
+            .read(&fields, || -> Result<_, Infallible> { panic!("it signs nothing") });
+        let (target, _) = read.expect("a topic");
         let outcome = http_sender().send(&target, &alert(), SendReason::Due, now()).await;
         assert_eq!(outcome, SendOutcome::Delivered);
     }

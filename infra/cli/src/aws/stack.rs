@@ -6,7 +6,7 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 use url::form_urlencoded;
 use vedette_checker::Outposts;
-use vedette_domain::config::ConfigError;
+use vedette_ops::config::ConfigError;
 use vedette_runtime::Clock;
 use vedette_runtime::config::{Deployment, Service};
 

@@ -66,8 +66,8 @@ pub(super) async fn add(app: &App, team: TeamId, new: &NewChannel) -> Result<Rec
     team::find(app, team).await?;
     let mut texts = new.texts.clone();
     read_secrets(new.kind.fields(), &mut texts)?;
-    let key = app.entropy.signing_key().map_err(Failure::because)?;
-    let read = new.kind.read(&Fields::texts(&texts), key);
+    let read = new.kind.read(&Fields::texts(&texts), || app.entropy.signing_key());
+    let read = read.map_err(Failure::because)?;
     let (target, input) = read.map_err(|error| Failure::Usage(error.message()))?;
     // Another person may add a channel with the same URL at the same time.
     let channel = retry_on_conflict(budget::WRITE, || {

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use futures::future::join;
 use tempfile::NamedTempFile;
-use vedette_domain::alerts::channel::{ChannelKind, EventKind, Target};
+use vedette_domain::alerts::channel::{ChannelKind, EventKind};
 use vedette_domain::alerts::delivery::{Content, Queued};
 use vedette_domain::alerts::host_limit::{MESSAGES_TO_HOST, ReceivingHost};
 use vedette_notifier::send::{OutgoingMessage, SendOutcome, SendReason};
-use vedette_notifier::{Transport, deliver};
+use vedette_notifier::{Recipient, Transport, deliver};
 use vedette_store::{Audit, ChannelRef};
 
 use super::*;
@@ -21,8 +21,7 @@ struct Receiver(SendOutcome);
 impl Transport for Receiver {
     async fn send(
         &self,
-        _: &Channel,
-        _: &Target,
+        _: Recipient<'_>,
         _: &OutgoingMessage,
         _: SendReason,
         _: Timestamp,

@@ -1,7 +1,6 @@
 //! `vedette status-page incident`: what the readers of a status page are told about a problem.
 
 use clap::{Args, Subcommand};
-use serde::Serialize;
 use vedette_actions::{create_incident, delete_incident, edit_incident};
 use vedette_domain::accounts::audit::By;
 use vedette_domain::id::IncidentId;
@@ -14,7 +13,7 @@ use vedette_store::{budget, retry_on_conflict};
 use super::Which;
 use crate::Failure;
 use crate::given::Given;
-use crate::output::{Output, View, moment};
+use crate::output::{Output, Record, Records, moment};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum IncidentCommand {
@@ -63,13 +62,14 @@ impl IncidentCommand {
             Self::List { which } => {
                 let page = which.find(app).await?.1;
                 let incidents = app.store.incidents(page.team, page.id).await?;
-                let shown: Vec<_> = incidents.iter().map(Shown::from).collect();
-                Ok(out.show(&shown)?)
+                let listed = &["incident", "title", "impact", "status", "started"];
+                let shown = incidents.iter().map(shown);
+                Ok(out.show(&Records::new("There are no incidents.\n", listed, shown))?)
             }
             Self::Write(new) => {
                 let page = new.which.find(app).await?.1;
                 let incident = create_incident(app, &page, new.incident.read([])?, by).await?;
-                Ok(out.show(&Shown::from(&incident))?)
+                Ok(out.show(&shown(&incident))?)
             }
             Self::Update(update) => {
                 let incident = retry_on_conflict(budget::WRITE, || async {
@@ -77,7 +77,7 @@ impl IncidentCommand {
                     let edit = update.edit.read([])?;
                     Ok::<_, Failure>(edit_incident(app, &page, &incident, edit, by).await?)
                 });
-                Ok(out.show(&Shown::from(&incident.await?))?)
+                Ok(out.show(&shown(&incident.await?))?)
             }
             Self::Delete { which, incident } => {
                 retry_on_conflict(budget::WRITE, || async {
@@ -103,31 +103,11 @@ async fn find(
 }
 
 /// An incident as the API shows it, and in words for people.
-#[derive(Serialize)]
-struct Shown {
-    #[serde(flatten)]
-    resource: IncidentResource,
-    #[serde(skip)]
-    incident: PageIncident,
-}
-
-impl From<&PageIncident> for Shown {
-    fn from(incident: &PageIncident) -> Self {
-        Self { resource: IncidentResource::from(incident), incident: incident.clone() }
-    }
-}
-
-impl View for Shown {
-    const NONE: &'static str = "There are no incidents.\n";
-    const LISTED: &'static [&'static str] = &["incident", "title", "impact", "status", "started"];
-
-    fn fields(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("incident", self.incident.id.to_string()),
-            ("title", self.incident.title.clone()),
-            ("impact", self.incident.impact.to_string()),
-            ("status", self.incident.status().to_string()),
-            ("started", moment(self.incident.started_at)),
-        ]
-    }
+fn shown(incident: &PageIncident) -> Record<IncidentResource> {
+    Record::of(IncidentResource::from(incident))
+        .labeled("incident", incident.id.to_string())
+        .labeled("title", incident.title.as_str())
+        .labeled("impact", incident.impact.to_string())
+        .labeled("status", incident.status().to_string())
+        .labeled("started", moment(incident.started_at))
 }

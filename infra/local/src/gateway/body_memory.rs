@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, SemaphorePermit};
 use vedette_api::BODY_MAX;
+use vedette_domain::source::Source;
 use vedette_http::body::{BodySender, STRANGERS_BODY_MAX};
-
-use super::network::Network;
 
 /// Memory for all bodies together, in bytes. A body that does not fit waits.
 const BODIES_MAX: usize = 16 * BODY_MAX;
@@ -23,7 +22,7 @@ pub(super) struct BodyMemory {
     /// The shares of the senders whose bodies are arriving; all strangers count as one sender.
     senders: Mutex<HashMap<BodySender, Weak<Semaphore>>>,
     /// How many bodies of strangers are expected from each peer.
-    peers: Mutex<HashMap<Network, usize>>,
+    peers: Mutex<HashMap<Source, usize>>,
 }
 
 impl BodyMemory {
@@ -37,7 +36,7 @@ impl BodyMemory {
     pub(super) async fn reserve(
         &self,
         sender: BodySender,
-        peer: Network,
+        peer: Source,
         length: u32,
     ) -> Option<Reservation<'_>> {
         let of_peer = match sender {
@@ -53,7 +52,7 @@ impl BodyMemory {
         })
     }
 
-    fn await_stranger(&self, peer: Network) -> Option<AwaitedStranger<'_>> {
+    fn await_stranger(&self, peer: Source) -> Option<AwaitedStranger<'_>> {
         let mut peers = lock(&self.peers);
         let awaited = peers.entry(peer).or_default();
         if *awaited == PEER_BODIES {
@@ -77,8 +76,8 @@ impl BodyMemory {
 
 /// A stranger's body that is expected from a peer.
 struct AwaitedStranger<'a> {
-    peers: &'a Mutex<HashMap<Network, usize>>,
-    peer: Network,
+    peers: &'a Mutex<HashMap<Source, usize>>,
+    peer: Source,
 }
 
 impl Drop for AwaitedStranger<'_> {
@@ -134,8 +133,8 @@ mod tests {
         BodySender::User(UserId(Uuid::from_u128(n)))
     }
 
-    fn peer(n: u8) -> Network {
-        Network::from(IpAddr::from([192, 0, 2, n]))
+    fn peer(n: u8) -> Source {
+        Source::of(IpAddr::from([192, 0, 2, n]))
     }
 
     #[test]

@@ -7,8 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio_util::sync::CancellationToken;
-
-use super::network::Network;
+use vedette_domain::source::Source;
 
 /// The most connections at once.
 pub(super) const CONNECTIONS_MAX: u32 = 4_096;
@@ -29,7 +28,7 @@ struct Queues {
     last: u64,
     /// Evicted connections that are not closed yet.
     evicted: usize,
-    peers: HashMap<Network, Connected>,
+    peers: HashMap<Source, Connected>,
     sending: BTreeMap<u64, (usize, CancellationToken)>,
     /// Size of all responses that are being sent.
     bytes: usize,
@@ -59,7 +58,7 @@ impl Queues {
 
 impl Connections {
     /// Registers a new connection, which is idle until its first request.
-    pub(super) fn register(self: &Arc<Self>, peer: Network) -> Arc<Connection> {
+    pub(super) fn register(self: &Arc<Self>, peer: Source) -> Arc<Connection> {
         let evicted = CancellationToken::new();
         lock(&self.0).peers.entry(peer).or_default().count += 1;
         let activity = Activity { turn: self.add_idle(peer, &evicted), requests: 0 };
@@ -88,21 +87,21 @@ impl Connections {
         }
     }
 
-    fn add_idle(&self, peer: Network, evicted: &CancellationToken) -> u64 {
+    fn add_idle(&self, peer: Source, evicted: &CancellationToken) -> u64 {
         let mut queues = lock(&self.0);
         let turn = queues.next();
         queues.peers.entry(peer).or_default().idle.insert(turn, evicted.clone());
         turn
     }
 
-    fn remove_idle(&self, peer: Network, turn: u64) {
+    fn remove_idle(&self, peer: Source, turn: u64) {
         if let Some(connected) = lock(&self.0).peers.get_mut(&peer) {
             connected.idle.remove(&turn);
         }
     }
 
     /// Removes a closed connection, and its peer if that has no other connection.
-    fn remove(&self, peer: Network, turn: u64, evicted: &CancellationToken) {
+    fn remove(&self, peer: Source, turn: u64, evicted: &CancellationToken) {
         let mut queues = lock(&self.0);
         queues.evicted -= usize::from(evicted.is_cancelled());
         if let Some(connected) = queues.peers.get_mut(&peer) {
@@ -142,7 +141,7 @@ impl Connections {
 #[derive(Debug)]
 pub(super) struct Connection {
     all: Arc<Connections>,
-    peer: Network,
+    peer: Source,
     evicted: CancellationToken,
     activity: Mutex<Activity>,
 }
@@ -156,8 +155,8 @@ struct Activity {
 }
 
 impl Connection {
-    /// The network that it comes from.
-    pub(super) const fn network(&self) -> Network {
+    /// Where it comes from.
+    pub(super) const fn peer(&self) -> Source {
         self.peer
     }
 
@@ -233,8 +232,8 @@ mod tests {
 
     use super::*;
 
-    fn peer(n: u8) -> Network {
-        Network::from(std::net::IpAddr::from(Ipv4Addr::new(192, 0, 2, n)))
+    fn peer(n: u8) -> Source {
+        Source::of(std::net::IpAddr::from(Ipv4Addr::new(192, 0, 2, n)))
     }
 
     #[test]

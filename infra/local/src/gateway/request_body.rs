@@ -6,23 +6,23 @@ use lambda_http::Body;
 use lambda_http::http::HeaderMap;
 use lambda_http::http::header::CONTENT_ENCODING;
 use tokio::time::timeout;
+use vedette_domain::source::Source;
 use vedette_http::body::BodySender;
 use vedette_http::error::ApiError;
 
 use super::READ_TIMEOUT;
 use super::body_memory::BodyMemory;
-use super::network::Network;
 
 /// The body of a request, as it arrives.
 pub(super) struct RequestBody<'a> {
     incoming: Incoming,
     memory: &'a BodyMemory,
-    peer: Network,
+    peer: Source,
     is_complete: bool,
 }
 
 impl<'a> RequestBody<'a> {
-    pub(super) fn new(incoming: Incoming, memory: &'a BodyMemory, peer: Network) -> Self {
+    pub(super) fn new(incoming: Incoming, memory: &'a BodyMemory, peer: Source) -> Self {
         let is_complete = incoming.is_end_stream();
         Self { incoming, memory, peer, is_complete }
     }

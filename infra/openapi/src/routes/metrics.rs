@@ -1,6 +1,6 @@
 //! `/teams/{team}/metrics`.
 
-use vedette_domain::exposition::CONTENT_TYPE;
+use vedette_ops::exposition::CONTENT_TYPE;
 
 use crate::operation::{Operation, Success};
 use crate::schemas::Schemas;

@@ -9,15 +9,15 @@ use serde_json::Value;
 use vedette_domain::accounts::account::User;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::team::Team;
-use vedette_domain::alerts::channel::{Channel, Filter, Target};
+use vedette_domain::alerts::channel::{Channel, Filter};
 use vedette_domain::alerts::delivery::{Content, Queued};
 use vedette_domain::checks::check::{Finish, ToolResult};
 use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::expectations::OwnershipRecord;
 use vedette_domain::id::{ChannelId, CheckId, SiteId};
 use vedette_domain::message::Message;
-use vedette_notifier::Transport;
 use vedette_notifier::send::{OutgoingMessage as Outgoing, SendOutcome, SendReason};
+use vedette_notifier::{Recipient, Transport};
 use vedette_runtime::{Destination, Entropy, TxtRecords};
 use vedette_store::Audit;
 use vedette_testkit::channels::{self, channel};
@@ -41,8 +41,7 @@ struct Receiver(Mutex<Vec<Value>>);
 impl Transport for Receiver {
     async fn send(
         &self,
-        _: &Channel,
-        _: &Target,
+        _: Recipient<'_>,
         message: &Outgoing,
         _: SendReason,
         _: Timestamp,

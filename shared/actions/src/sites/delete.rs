@@ -12,7 +12,7 @@ use vedette_domain::issues::record::Issue;
 use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_runs::enqueue_issue;
 use vedette_runtime::App;
-use vedette_store::{Audit, SiteWithTools, StoreError};
+use vedette_store::{Audit, SiteDeletion, SiteWithTools, StoreError};
 
 use crate::status_pages::enqueue_publications;
 
@@ -44,8 +44,10 @@ pub async fn delete_site(
     let event = AuditEvent::SiteDeleted { site: site.id, name: site.name.clone() };
     let entry = AuditEntry::new(site.team, by, event);
     let audit = Audit::Entry(&entry);
-    let unnotified = (outbox.as_slice(), team.status_pages.as_slice());
-    store.delete_site(stored, &issues, unnotified, cooldowns.as_ref(), now, audit).await?;
+    let cooldowns = cooldowns.as_ref();
+    let deletion =
+        SiteDeletion { issues: &issues, outbox: &outbox, pages: &team.status_pages, cooldowns };
+    store.delete_site(stored, deletion, now, audit).await?;
     for entry in &outbox {
         enqueue_issue(app, site.team, entry.issue.id).await;
     }

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_bytes::ByteBuf;
 use sha2::{Digest, Sha256};
 
 use crate::accounts::plan::Plan;
-use crate::bytes;
 use crate::checks::history::day_of;
 use crate::checks::tool::Tool;
 use crate::checks::tool_state::ToolState;
@@ -73,7 +73,8 @@ pub struct Cooldowns {
 type Host = u32;
 
 /// Hosts in the order of their first runs. A host occurs once for each of its first runs.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(try_from = "ByteBuf")]
 struct Hosts(Vec<Host>);
 
 impl Hosts {
@@ -91,13 +92,13 @@ impl Serialize for Hosts {
     }
 }
 
-impl<'de> Deserialize<'de> for Hosts {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        bytes::deserialize(deserializer, |bytes| {
-            let (hosts, rest) = bytes.as_chunks();
-            let hosts = Self(hosts.iter().copied().map(Host::from_be_bytes).collect());
-            if rest.is_empty() { Ok(hosts) } else { Err("a part of a host") }
-        })
+impl TryFrom<ByteBuf> for Hosts {
+    type Error = &'static str;
+
+    fn try_from(bytes: ByteBuf) -> Result<Self, Self::Error> {
+        let (hosts, rest) = bytes.as_chunks();
+        let hosts = Self(hosts.iter().copied().map(Host::from_be_bytes).collect());
+        if rest.is_empty() { Ok(hosts) } else { Err("a part of a host") }
     }
 }
 

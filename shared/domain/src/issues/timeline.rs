@@ -3,10 +3,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+use serde_bytes::ByteBuf;
 use uuid::Uuid;
 
 use super::Lifecycle;
-use crate::bytes;
 use crate::id::UserId;
 
 /// How many entries a timeline keeps, the newest ones.
@@ -37,7 +37,8 @@ pub enum TimelineKey {
 }
 
 /// Moments in an issue's life, oldest first.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(try_from = "ByteBuf")]
 pub struct Timeline(Vec<TimelineEntry>);
 
 impl From<Lifecycle> for TimelineEntry {
@@ -125,17 +126,17 @@ impl Serialize for Timeline {
     }
 }
 
-impl<'de> Deserialize<'de> for Timeline {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        bytes::deserialize(deserializer, |mut bytes| {
-            let mut entries = Vec::new();
-            while !bytes.is_empty() {
-                let (entry, rest) = read(bytes).ok_or("half an entry, or an unknown key")?;
-                entries.push(entry);
-                bytes = rest;
-            }
-            Ok(Self(entries))
-        })
+impl TryFrom<ByteBuf> for Timeline {
+    type Error = &'static str;
+
+    fn try_from(bytes: ByteBuf) -> Result<Self, Self::Error> {
+        let (mut entries, mut bytes) = (Vec::new(), bytes.as_slice());
+        while !bytes.is_empty() {
+            let (entry, rest) = read(bytes).ok_or("half an entry, or an unknown key")?;
+            entries.push(entry);
+            bytes = rest;
+        }
+        Ok(Self(entries))
     }
 }
 

@@ -143,7 +143,8 @@ impl NewPage {
     /// A refusal, or an error of `new_id`.
     pub fn into_page<E: From<PageRefusal>>(
         self,
-        (id, team): (StatusPageId, TeamId),
+        id: StatusPageId,
+        team: TeamId,
         link: LinkKey,
         new_id: impl FnMut() -> Result<ComponentId, E>,
         now: Timestamp,

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use ipnet::IpNet;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
-use vedette_domain::config::{ConfigError, Read, list};
+use vedette_ops::config::{ConfigError, Read, list};
 
 use super::ConnectTo;
 

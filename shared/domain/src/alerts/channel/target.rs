@@ -54,16 +54,16 @@ macro_rules! kinds {
                 }
             }
 
-            /// Reads a channel of this kind. Requests to a program are signed with `key`.
+            /// Reads a channel of this kind. Requests to a program are signed with a key from `key`.
             ///
             /// # Errors
             ///
-            /// Everything that is wrong with it.
-            pub fn read(
+            /// When there is no key, and otherwise everything that is wrong with the channel.
+            pub fn read<E>(
                 self,
                 fields: &Fields<'_>,
-                key: SigningKey,
-            ) -> Result<(Target, ChannelInput), ValidationError> {
+                key: impl FnOnce() -> Result<SigningKey, E>,
+            ) -> Result<Result<(Target, ChannelInput), ValidationError>, E> {
                 let mut found = Errors::new();
                 let errors = &mut found;
                 let target = match self {
@@ -72,11 +72,13 @@ macro_rules! kinds {
                     $(Self::$Chat => {
                         Input::read(fields, errors).map($module::$Chat::new).map(Target::$Chat)
                     })+
-                    Self::Webhook => Input::read(fields, errors)
-                        .map(|input| Target::Webhook(Webhook::new(input, key))),
+                    Self::Webhook => match Input::read(fields, errors) {
+                        Some(input) => Some(Target::Webhook(Webhook::new(input, key()?))),
+                        None => None,
+                    },
                 };
                 let input = ChannelInput::read(fields, errors);
-                found.finish(target.zip(input))
+                Ok(found.finish(target.zip(input)))
             }
         }
 

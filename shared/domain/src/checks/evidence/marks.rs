@@ -2,9 +2,9 @@
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
+use serde_bytes::ByteBuf;
 
 use super::{CheckEvidence, Evidence};
-use crate::bytes;
 use crate::clock::is_ahead;
 use crate::id::CheckId;
 use crate::issues::Fingerprint;
@@ -67,7 +67,8 @@ pub(crate) enum Seen {
 }
 
 /// Which evidence is stored about an issue. Each check reads and writes this, so it is only 12 bytes long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(try_from = "ByteBuf")]
 pub struct EvidenceMarks {
     /// Digest of the evidence of a successful check, and when it was written.
     good: Option<(u32, Timestamp)>,
@@ -140,19 +141,19 @@ impl Serialize for EvidenceMarks {
     }
 }
 
-impl<'de> Deserialize<'de> for EvidenceMarks {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        bytes::deserialize(deserializer, |bytes| {
-            let (words, []) = bytes.as_chunks::<4>() else { return Err("not of four bytes each") };
-            let (digest, minute, failing) = match *words {
-                [digest, minute] => (digest, minute, None),
-                [digest, minute, failing] => (digest, minute, Some(u32::from_be_bytes(failing))),
-                _ => return Err("neither eight bytes nor twelve"),
-            };
-            let [digest, minute] = [digest, minute].map(u32::from_be_bytes);
-            let at = Timestamp::from_second(i64::from(minute) * 60).map_err(|_| "no instant")?;
-            Ok(Self { good: (minute > 0).then_some((digest, at)), failing })
-        })
+impl TryFrom<ByteBuf> for EvidenceMarks {
+    type Error = &'static str;
+
+    fn try_from(bytes: ByteBuf) -> Result<Self, Self::Error> {
+        let (words, []) = bytes.as_chunks::<4>() else { return Err("not of four bytes each") };
+        let (digest, minute, failing) = match *words {
+            [digest, minute] => (digest, minute, None),
+            [digest, minute, failing] => (digest, minute, Some(u32::from_be_bytes(failing))),
+            _ => return Err("neither eight bytes nor twelve"),
+        };
+        let [digest, minute] = [digest, minute].map(u32::from_be_bytes);
+        let at = Timestamp::from_second(i64::from(minute) * 60).map_err(|_| "no instant")?;
+        Ok(Self { good: (minute > 0).then_some((digest, at)), failing })
     }
 }
 

@@ -14,14 +14,10 @@ pub const REDACTED: &str = "[redacted]";
 
 /// A part of a value is redacted on its own if it has at least this many bytes; shorter parts occur in any text.
 const PART_MIN: usize = 6;
-/// How often a character may be percent-encoded: `"` is `%22`, `%2522` or `%252522`.
-const PERCENTS_MAX: usize = 3;
-/// The longest escape of a character: of four bytes, each encoded that often.
-const ESCAPE_MAX: usize = 4 * (1 + 2 * PERCENTS_MAX);
-/// The most backslashes before a character: JSON in JSON in JSON has seven.
-const SLASHES_MAX: usize = 7;
-/// How many layers of different escapes may lie around a character.
+/// How many layers of escapes may lie around a character: in URLs, `"` is `%22`, `%2522` or `%252522`.
 const LAYERS_MAX: usize = 3;
+/// The longest escape of a character: of four bytes, each percent-encoded that often.
+const ESCAPE_MAX: usize = 4 * (1 + 2 * LAYERS_MAX);
 /// How many places of the texts of a check are compared with a character of a secret.
 /// Texts such as `aaaa` have many places where a secret such as `aaab` may begin, and a site could choose both.
 const STEPS_MAX: usize = 200_000;
@@ -126,8 +122,10 @@ impl Redaction {
 
     /// The needles that may begin where a text begins.
     fn beginning(&self, text: &str) -> impl Iterator<Item = &Vec<char>> {
-        let begins = |(first, _): &(&char, _)| spellings_of_char(**first, text).next().is_some();
-        self.needles.iter().filter(begins).flat_map(|(_, needles)| needles)
+        let read = readings(text, LAYERS_MAX);
+        let begins = move |first: char| read.iter().any(|(read, _)| is_read_as(*read, first));
+        let needles = self.needles.iter().filter(move |(first, _)| begins(**first));
+        needles.flat_map(|(_, needles)| needles)
     }
 
     /// Like [`Redaction::apply`], but for the beginning of a longer text: also removes an end that may be the beginning
@@ -203,143 +201,104 @@ fn after(c: char, begins: &[usize], text: &str, steps: &Steps) -> Option<Vec<usi
     if steps.are_used_up() {
         return None;
     }
-    let ends = begins
-        .iter()
-        .flat_map(|begin| spellings_of_char(c, &text[*begin..]).map(move |length| begin + length));
+    let ends = begins.iter().flat_map(|begin| {
+        let read = readings(&text[*begin..], LAYERS_MAX).into_iter();
+        read.filter(|(read, _)| is_read_as(*read, c)).map(move |(_, length)| begin + length)
+    });
     let mut ends: Vec<usize> = ends.collect();
     ends.sort_unstable();
     ends.dedup();
     (!ends.is_empty()).then_some(ends)
 }
 
-/// How many bytes at the beginning of a text are the character: as it is, and escaped. `&amp;` is read in two ways: as
-/// an escaped `&`, and as a `&` that other characters follow.
-fn spellings_of_char(c: char, text: &str) -> impl Iterator<Item = usize> {
-    plain(c, text).into_iter().chain(escaped(c, text))
+/// Whether what a text says may stand for a character of a secret: in any case, and a plus for a space, as in forms.
+fn is_read_as(read: char, c: char) -> bool {
+    read.eq_ignore_ascii_case(&c) || c == ' ' && read == '+'
 }
 
-fn plain(c: char, text: &str) -> Option<usize> {
-    let first = text.chars().next()?;
-    first.eq_ignore_ascii_case(&c).then(|| first.len_utf8())
-}
-
-/// Escaped for a URL, for HTML or for JSON, which may be in HTML or in JSON again.
-fn escaped(c: char, text: &str) -> impl Iterator<Item = usize> {
-    let slashes = text.bytes().take(SLASHES_MAX).take_while(|byte| *byte == b'\\').count();
-    let rest = &text[slashes..];
-    let is_plus = slashes == 0 && c == ' ' && rest.starts_with('+');
-    let in_json = match slashes {
-        0 => [None; 3],
-        _ => [unicode_of(c, rest), short_escape_of(c, rest), plain(c, rest)],
-    };
-    let others = [is_plus.then_some(1), entity_of(c, rest)];
-    // A space may have become a plus before it was escaped again.
-    let spelled = [Some(c), (c == ' ').then_some('+')].into_iter().flatten();
-    let percents = spelled.flat_map(move |c| {
-        (0..PERCENTS_MAX).filter_map(move |level| percent_encoding_of(c, level, rest))
-    });
-    let lengths = in_json.into_iter().chain(others).flatten().chain(percents);
-    // Most characters begin no escape, and this looks at each character of a text.
-    let begins_escape = text.starts_with(['%', '&', '\\']);
-    let nested = begins_escape.then(|| readings(text, LAYERS_MAX)).into_iter().flatten();
-    let nested =
-        nested.filter_map(move |(read, length)| read.eq_ignore_ascii_case(&c).then_some(length));
-    lengths.map(move |length| slashes + length).chain(nested)
-}
-
-/// The characters that may stand at the beginning of a text, with the lengths of their spellings, if this many layers
-/// of escapes lie around each other in any order: JSON in a URL is `%5C%22`, HTML in a URL `%26quot%3B`.
+/// The characters that may stand at the beginning of a text, with the lengths of their spellings: as they are, and
+/// escaped for a URL, for HTML or for JSON. Up to this many layers of escapes may lie around each other in any order:
+/// JSON in a URL is `%5C%22`, HTML in a URL `%26quot%3B`. `&amp;` is read in two ways: as an escaped `&`, and as a `&`
+/// that other characters follow.
 fn readings(text: &str, layers: usize) -> Vec<(char, usize)> {
     let Some(first) = text.chars().next() else { return Vec::new() };
     let mut found = vec![(first, first.len_utf8())];
+    // Most characters begin no escape, and this looks at each character of a text.
     if layers == 0 || !matches!(first, '%' | '&' | '\\') {
         return found;
     }
     for (begin, length) in readings(text, layers - 1) {
         let rest = &text[length..];
         let read = match begin {
-            '%' => read_percent(rest),
+            '%' => read_percent(rest, layers - 1),
             '&' => read_entity(rest, layers - 1),
             '\\' => read_json(rest, layers - 1),
             _ => Vec::new(),
         };
         found.extend(read.into_iter().map(|(c, rest)| (c, length + rest)));
     }
+    found.sort_unstable();
+    found.dedup();
     found
 }
 
-/// What follows the `%` of a character of one byte. The spellings of longer characters are not nested.
-fn read_percent(text: &str) -> Vec<(char, usize)> {
-    let byte = text.get(..2).and_then(|hex| u8::from_str_radix(hex, 16).ok());
-    byte.filter(u8::is_ascii).map(|byte| (char::from(byte), 2)).into_iter().collect()
+/// Where this character may end at the beginning of a text.
+fn ends_of(c: char, text: &str, layers: usize) -> impl Iterator<Item = usize> {
+    let read = readings(text, layers).into_iter().filter(move |(read, _)| *read == c);
+    read.map(|(_, length)| length)
+}
+
+/// What follows the first `%` of a character, which has one for each of its bytes.
+fn read_percent(text: &str, layers: usize) -> Vec<(char, usize)> {
+    let byte = |from: usize| u8::from_str_radix(text.get(from..from + 2)?, 16).ok();
+    let Some(first) = byte(0) else { return Vec::new() };
+    let mut begun = vec![(vec![first], 2)];
+    // The first byte of a character in UTF-8 tells how many it has.
+    for _ in 1..first.leading_ones().min(4) {
+        let longer = begun.iter().flat_map(|(bytes, end)| {
+            let begins = ends_of('%', &text[*end..], layers).map(move |length| end + length);
+            begins.filter_map(move |begin| Some(([&**bytes, &[byte(begin)?]].concat(), begin + 2)))
+        });
+        begun = longer.collect();
+    }
+    let whole = begun.into_iter().filter_map(|(bytes, end)| {
+        let c = str::from_utf8(&bytes).ok()?.chars().next()?;
+        Some((c, end))
+    });
+    whole.collect()
 }
 
 /// What follows the `&` of an entity.
 fn read_entity(text: &str, layers: usize) -> Vec<(char, usize)> {
-    let name =
-        text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'#').count();
+    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'#';
+    let name = text.bytes().take(ESCAPE_MAX).take_while(is_of_name).count();
     let Some(c) = entity(&text[..name]) else { return Vec::new() };
-    let ends = readings(&text[name..], layers).into_iter().filter(|(end, _)| *end == ';');
-    ends.map(|(_, length)| (c, name + length)).collect()
+    ends_of(';', &text[name..], layers).map(|end| (c, name + end)).collect()
 }
 
-/// What follows the backslash of an escape.
+/// What follows the first backslash of an escape. A character beyond U+FFFF has two.
 fn read_json(text: &str, layers: usize) -> Vec<(char, usize)> {
-    let code = text.strip_prefix('u').and_then(|hex| u32::from_str_radix(hex.get(..4)?, 16).ok());
-    let unicode = code.and_then(char::from_u32).map(|c| (c, 5));
-    let short = ['\n', '\r', '\t', '\u{8}', '\u{c}'];
-    let short = short.into_iter().filter_map(|c| Some((c, short_escape_of(c, text)?)));
-    readings(text, layers).into_iter().chain(unicode).chain(short).collect()
-}
-
-/// JSON's `\u0022`, or two of these for a character beyond U+FFFF, after the first backslash.
-fn unicode_of(c: char, text: &str) -> Option<usize> {
-    let (mut units, mut rest) = ([0; 2], text);
-    for unit in c.encode_utf16(&mut units) {
-        let (hex, after) = rest.trim_start_matches('\\').strip_prefix('u')?.split_at_checked(4)?;
-        let found = u16::from_str_radix(hex, 16).ok()?;
-        let is_same = found == *unit
-            || u8::try_from(found).is_ok_and(|found| char::from(found).eq_ignore_ascii_case(&c));
-        rest = is_same.then_some(after)?;
-    }
-    Some(text.len() - rest.len())
-}
-
-/// The letter of JSON's `\n`, after the backslash.
-fn short_escape_of(c: char, text: &str) -> Option<usize> {
-    let letter = match c {
-        '\n' => 'n',
-        '\r' => 'r',
-        '\t' => 't',
-        '\u{8}' => 'b',
-        '\u{c}' => 'f',
-        _ => return None,
+    let unit = |text: &str| u16::from_str_radix(text.strip_prefix('u')?.get(..4)?, 16).ok();
+    let mut found = readings(text, layers);
+    let letter = match text.as_bytes().first() {
+        Some(b'n') => Some('\n'),
+        Some(b'r') => Some('\r'),
+        Some(b't') => Some('\t'),
+        Some(b'b') => Some('\u{8}'),
+        Some(b'f') => Some('\u{c}'),
+        _ => None,
     };
-    text.starts_with(letter).then_some(1)
-}
-
-fn entity_of(c: char, text: &str) -> Option<usize> {
-    let rest = text.strip_prefix('&')?;
-    let end = rest.bytes().take(ESCAPE_MAX).position(|byte| byte == b';')?;
-    entity(&rest[..end])?.eq_ignore_ascii_case(&c).then_some(end + 2)
-}
-
-/// Percent-encoded, and this many times more.
-fn percent_encoding_of(c: char, level: usize, text: &str) -> Option<usize> {
-    let mut buffer = [0; 4];
-    let mut rest = text;
-    for byte in c.encode_utf8(&mut buffer).bytes() {
-        rest = rest.strip_prefix('%')?;
-        for _ in 0..level {
-            rest = rest.strip_prefix("25")?;
-        }
-        let (hex, after) = rest.split_at_checked(2)?;
-        if !u8::from_str_radix(hex, 16).is_ok_and(|found| found.eq_ignore_ascii_case(&byte)) {
-            return None;
-        }
-        rest = after;
+    found.extend(letter.map(|c| (c, 1)));
+    let Some(first) = unit(text) else { return found };
+    match char::from_u32(first.into()) {
+        Some(c) => found.push((c, 5)),
+        None => found.extend(ends_of('\\', &text[5..], layers).filter_map(|length| {
+            let second = unit(&text[5 + length..])?;
+            let c = char::decode_utf16([first, second]).next()?.ok()?;
+            Some((c, 5 + length + 5))
+        })),
     }
-    Some(text.len() - rest.len())
+    found
 }
 
 /// The character of an HTML entity, without `&` and `;`.
@@ -444,6 +403,19 @@ mod tests {
         for text in [&json, &ascii, &serde_json::to_string(&ascii).expect("JSON")] {
             assert!(!redaction.apply(text).contains("hunter2"), "{text}");
         }
+    }
+
+    #[test]
+    fn a_secret_beyond_ascii_is_found_in_urls_however_often_it_is_encoded() {
+        let secret = "pässwörd \u{1f600} €";
+        let redaction = Redaction::default().and_body(secret);
+        let mut text = secret.to_owned();
+        for _ in 0..LAYERS_MAX {
+            text = form_urlencoded::byte_serialize(text.as_bytes()).collect();
+            assert_eq!(redaction.apply(&text), REDACTED, "{text}");
+        }
+        assert_eq!(redaction.apply("p%26#228%3Bssw&#246;rd+\\uD83d%5CuDE00 €"), REDACTED);
+        assert_eq!(redaction.apply("%C3x%F0%9F%98"), "%C3x%F0%9F%98");
     }
 
     #[test]

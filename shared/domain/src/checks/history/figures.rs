@@ -1,9 +1,9 @@
 //! The figures of a site's last days in lists, packed, because they are part of the item that every check writes.
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_bytes::ByteBuf;
 
 use super::{Day, HOURS};
-use crate::bytes;
 use crate::checks::percentage::Percentage;
 
 /// How many status checks there were, and how many of them found the site down.
@@ -48,7 +48,8 @@ pub const COUNTED_DAYS: usize = 30;
 /// Stored as variable-length numbers with seven bits in each byte, lowest first. A day is twice its number of checks,
 /// plus one if some failed; then the number of failed checks follows. The number 1 alone is followed by how many more
 /// days are the same as the one before.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(try_from = "ByteBuf")]
 pub(super) struct Counts(Vec<CheckCount>);
 
 impl Counts {
@@ -78,29 +79,6 @@ impl Counts {
     pub(super) fn back(&self, back: usize) -> Option<CheckCount> {
         self.0.iter().rev().nth(back).copied()
     }
-
-    fn read(bytes: &[u8]) -> Result<Self, &'static str> {
-        let mut numbers = Numbers(bytes);
-        let mut counts: Vec<CheckCount> = Vec::new();
-        while let Some(number) = numbers.next()? {
-            if number == REPEATED {
-                let again = numbers.next()?.ok_or("no number of days")? as usize;
-                let last = *counts.last().ok_or("no day before")?;
-                if again > Self::MAX {
-                    return Err("more days than are kept");
-                }
-                counts.extend(std::iter::repeat_n(last, again));
-            } else {
-                let failed =
-                    if number % 2 == 1 { numbers.next()?.ok_or("no failures")? } else { 0 };
-                counts.push(CheckCount { checks: number / 2, failed });
-            }
-            if counts.len() > Self::MAX {
-                return Err("more days than are kept");
-            }
-        }
-        Ok(Self(counts))
-    }
 }
 
 /// A day without checks has no failed ones, so this value is free.
@@ -125,9 +103,30 @@ impl Serialize for Counts {
     }
 }
 
-impl<'de> Deserialize<'de> for Counts {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        bytes::deserialize(deserializer, Self::read)
+impl TryFrom<ByteBuf> for Counts {
+    type Error = &'static str;
+
+    fn try_from(bytes: ByteBuf) -> Result<Self, Self::Error> {
+        let mut numbers = Numbers(&bytes);
+        let mut counts: Vec<CheckCount> = Vec::new();
+        while let Some(number) = numbers.next()? {
+            if number == REPEATED {
+                let again = numbers.next()?.ok_or("no number of days")? as usize;
+                let last = *counts.last().ok_or("no day before")?;
+                if again > Self::MAX {
+                    return Err("more days than are kept");
+                }
+                counts.extend(std::iter::repeat_n(last, again));
+            } else {
+                let failed =
+                    if number % 2 == 1 { numbers.next()?.ok_or("no failures")? } else { 0 };
+                counts.push(CheckCount { checks: number / 2, failed });
+            }
+            if counts.len() > Self::MAX {
+                return Err("more days than are kept");
+            }
+        }
+        Ok(Self(counts))
     }
 }
 
@@ -161,7 +160,8 @@ impl Numbers<'_> {
 
 /// The mean response time of each hour of a day, in one byte each. On this scale, 16 steps double the time, so it is
 /// off by at most 2.2 %. Zero means that there was no check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(try_from = "ByteBuf")]
 pub(super) struct HourMeans([u8; HOURS]);
 
 /// Steps that double a time.
@@ -208,13 +208,13 @@ impl Serialize for HourMeans {
     }
 }
 
-impl<'de> Deserialize<'de> for HourMeans {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        bytes::deserialize(deserializer, |bytes| {
-            let mut means = Self::default();
-            means.0.get_mut(..bytes.len()).ok_or("more than 24 hours")?.copy_from_slice(bytes);
-            Ok(means)
-        })
+impl TryFrom<ByteBuf> for HourMeans {
+    type Error = &'static str;
+
+    fn try_from(bytes: ByteBuf) -> Result<Self, Self::Error> {
+        let mut means = Self::default();
+        means.0.get_mut(..bytes.len()).ok_or("more than 24 hours")?.copy_from_slice(&bytes);
+        Ok(means)
     }
 }
 
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn bytes_that_are_no_counts_are_refused() {
         for wrong in [&[1, 3][..], &[1], &[8, 1, 29], &[0x80], &[9], &[0xff; 6]] {
-            assert!(Counts::read(wrong).is_err(), "{wrong:?}");
+            assert!(Counts::try_from(ByteBuf::from(wrong)).is_err(), "{wrong:?}");
         }
     }
 
@@ -291,7 +291,7 @@ mod tests {
                 let count = CheckCount { checks, failed: failed.min(checks) };
                 (0..again).fold(counts, |counts, _| counts.with(0, count))
             });
-            let read = Counts::read(&stored(&counts));
+            let read = Counts::try_from(ByteBuf::from(stored(&counts)));
             prop_assert_eq!(read, Ok(counts));
         }
     }

@@ -2,13 +2,14 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
+use serde_bytes::ByteBuf;
 
 use super::hour_of;
-use crate::bytes;
 
 /// A number for each hour of a day. Stored as the bit width of the largest number, followed by each number in that
 /// width, without trailing zeros. A list may read a year of these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(try_from = "ByteBuf")]
 pub struct Hours([u32; 24]);
 
 impl Hours {
@@ -62,24 +63,24 @@ impl Serialize for Hours {
     }
 }
 
-impl<'de> Deserialize<'de> for Hours {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        bytes::deserialize(deserializer, |bytes| {
-            let (&width, packed) = bytes.split_first().ok_or("no width")?;
-            let width = usize::from(width);
-            if width > u32::BITS as usize || packed.len() > (24 * width).div_ceil(8) {
-                return Err("more than 24 hours of 32 bits");
+impl TryFrom<ByteBuf> for Hours {
+    type Error = &'static str;
+
+    fn try_from(bytes: ByteBuf) -> Result<Self, Self::Error> {
+        let (&width, packed) = bytes.split_first().ok_or("no width")?;
+        let width = usize::from(width);
+        if width > u32::BITS as usize || packed.len() > (24 * width).div_ceil(8) {
+            return Err("more than 24 hours of 32 bits");
+        }
+        let mut hours = [0_u32; 24];
+        for (hour, slot) in hours.iter_mut().enumerate() {
+            for bit in 0..width {
+                let place = hour * width + bit;
+                let byte = packed.get(place / 8).copied().unwrap_or_default();
+                *slot |= u32::from(byte >> (place % 8) & 1) << bit;
             }
-            let mut hours = [0_u32; 24];
-            for (hour, slot) in hours.iter_mut().enumerate() {
-                for bit in 0..width {
-                    let place = hour * width + bit;
-                    let byte = packed.get(place / 8).copied().unwrap_or_default();
-                    *slot |= u32::from(byte >> (place % 8) & 1) << bit;
-                }
-            }
-            Ok(Self(hours))
-        })
+        }
+        Ok(Self(hours))
     }
 }
 

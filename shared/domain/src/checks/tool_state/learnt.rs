@@ -59,10 +59,11 @@ impl From<Learnt> for Stored {
 
 /// A check's id as its 16 bytes, because the item of a tool should stay below a kilobyte.
 mod packed {
-    use serde::{Deserializer, Serializer};
+    use serde::de::Error as _;
+    use serde::{Deserialize as _, Deserializer, Serializer};
+    use serde_bytes::ByteBuf;
     use uuid::Uuid;
 
-    use crate::bytes;
     use crate::id::CheckId;
 
     pub(super) fn serialize<S: Serializer>(id: &CheckId, serializer: S) -> Result<S::Ok, S::Error> {
@@ -72,10 +73,9 @@ mod packed {
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(
         deserializer: D,
     ) -> Result<CheckId, D::Error> {
-        bytes::deserialize(deserializer, |bytes| {
-            let uuid = Uuid::from_slice(bytes).map_err(|_| "not 16 bytes")?;
-            CheckId::try_from(uuid).map_err(|_| "not the id of a check")
-        })
+        let bytes = ByteBuf::deserialize(deserializer)?;
+        let uuid = Uuid::from_slice(&bytes).map_err(|_| D::Error::custom("not 16 bytes"))?;
+        CheckId::try_from(uuid).map_err(|_| D::Error::custom("not the id of a check"))
     }
 }
 

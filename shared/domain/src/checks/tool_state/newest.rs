@@ -4,14 +4,15 @@
 use jiff::ToSpan;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
+use serde_bytes::ByteBuf;
 
 use super::ToolState;
-use crate::bytes;
 use crate::checks::history::{Retention, day_of};
 use crate::checks::tool::CheckStatus;
 
 /// A tool's newest check in the directory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "ByteBuf")]
 pub struct Newest {
     /// Its state.
     pub status: CheckStatus,
@@ -53,16 +54,16 @@ impl Serialize for Newest {
     }
 }
 
-impl<'de> Deserialize<'de> for Newest {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        bytes::deserialize(deserializer, |bytes| {
-            let &[status, a, b, c, d] = bytes else { return Err("not five bytes") };
-            let [date, days] = [[a, b], [c, d]].map(u16::from_be_bytes);
-            Ok(Self {
-                status: *CheckStatus::ALL.get(usize::from(status)).ok_or("no such state")?,
-                date: EPOCH.saturating_add(i64::from(date).days()),
-                days: (days > 0).then_some(days),
-            })
+impl TryFrom<ByteBuf> for Newest {
+    type Error = &'static str;
+
+    fn try_from(bytes: ByteBuf) -> Result<Self, Self::Error> {
+        let &[status, a, b, c, d] = bytes.as_slice() else { return Err("not five bytes") };
+        let [date, days] = [[a, b], [c, d]].map(u16::from_be_bytes);
+        Ok(Self {
+            status: *CheckStatus::ALL.get(usize::from(status)).ok_or("no such state")?,
+            date: EPOCH.saturating_add(i64::from(date).days()),
+            days: (days > 0).then_some(days),
         })
     }
 }

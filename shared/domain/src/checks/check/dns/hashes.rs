@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use serde::ser::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
+use serde_bytes::ByteBuf;
 use sha2::{Digest, Sha256};
 
 use super::DnsResult;
 use super::records::DnsRecords;
-use crate::bytes;
 use crate::sites::settings::DnsRecordType;
 
 /// The most addresses of a type that are known. With those of both types, the tool's item of a site without issues stays
@@ -40,7 +40,8 @@ impl RecordHash {
 ///
 /// Stored as bytes: a bit for each type that has a hash, in the order of [`DnsRecordType::ALL`], followed by the hashes
 /// in that order.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(try_from = "ByteBuf")]
 pub struct RecordHashes(BTreeMap<DnsRecordType, RecordHash>);
 
 impl Serialize for RecordHashes {
@@ -56,19 +57,19 @@ impl Serialize for RecordHashes {
     }
 }
 
-impl<'de> Deserialize<'de> for RecordHashes {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        bytes::deserialize(deserializer, |bytes| {
-            let (types, hashes) = bytes.split_first().ok_or("no bytes")?;
-            let kinds = DnsRecordType::ALL.into_iter().enumerate();
-            let kinds: Vec<_> = kinds.filter(|(place, _)| types & (1 << place) != 0).collect();
-            if hashes.len() != kinds.len() * 4 {
-                return Err("not as many hashes as types");
-            }
-            let hashes = hashes.chunks_exact(4).filter_map(|hash| hash.try_into().ok());
-            let kinds = kinds.into_iter().map(|(_, kind)| kind);
-            Ok(Self(kinds.zip(hashes.map(RecordHash)).collect()))
-        })
+impl TryFrom<ByteBuf> for RecordHashes {
+    type Error = &'static str;
+
+    fn try_from(bytes: ByteBuf) -> Result<Self, Self::Error> {
+        let (types, hashes) = bytes.split_first().ok_or("no bytes")?;
+        let kinds = DnsRecordType::ALL.into_iter().enumerate();
+        let kinds: Vec<_> = kinds.filter(|(place, _)| types & (1 << place) != 0).collect();
+        if hashes.len() != kinds.len() * 4 {
+            return Err("not as many hashes as types");
+        }
+        let hashes = hashes.chunks_exact(4).filter_map(|hash| hash.try_into().ok());
+        let kinds = kinds.into_iter().map(|(_, kind)| kind);
+        Ok(Self(kinds.zip(hashes.map(RecordHash)).collect()))
     }
 }
 
@@ -93,7 +94,8 @@ impl RecordHashes {
 /// The hash of each address, by type, without types that have none. The address that was seen most recently is last.
 ///
 /// Stored as bytes: the number of IPv4 addresses, followed by the hashes of these and of the IPv6 addresses.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(try_from = "ByteBuf")]
 pub struct AddressHashes(BTreeMap<DnsRecordType, Vec<RecordHash>>);
 
 impl Serialize for AddressHashes {
@@ -105,21 +107,21 @@ impl Serialize for AddressHashes {
     }
 }
 
-impl<'de> Deserialize<'de> for AddressHashes {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        bytes::deserialize(deserializer, |bytes| {
-            let (count, hashes) = bytes.split_first().ok_or("no bytes")?;
-            let (hashes, rest) = hashes.as_chunks();
-            let hashes: Vec<_> = hashes.iter().copied().map(RecordHash).collect();
-            let (a, aaaa) = hashes.split_at_checked((*count).into()).ok_or("too few hashes")?;
-            if !rest.is_empty() {
-                return Err("a part of a hash");
-            }
-            let mut addresses = Self::default();
-            addresses.see(DnsRecordType::A, a);
-            addresses.see(DnsRecordType::Aaaa, aaaa);
-            Ok(addresses)
-        })
+impl TryFrom<ByteBuf> for AddressHashes {
+    type Error = &'static str;
+
+    fn try_from(bytes: ByteBuf) -> Result<Self, Self::Error> {
+        let (count, hashes) = bytes.split_first().ok_or("no bytes")?;
+        let (hashes, rest) = hashes.as_chunks();
+        let hashes: Vec<_> = hashes.iter().copied().map(RecordHash).collect();
+        let (a, aaaa) = hashes.split_at_checked((*count).into()).ok_or("too few hashes")?;
+        if !rest.is_empty() {
+            return Err("a part of a hash");
+        }
+        let mut addresses = Self::default();
+        addresses.see(DnsRecordType::A, a);
+        addresses.see(DnsRecordType::Aaaa, aaaa);
+        Ok(addresses)
     }
 }
 
