@@ -214,7 +214,7 @@ async fn the_page_shows_the_units_that_are_counted() {
         .await;
     units.publication("publication of a status page with subscribers, with an update").await;
     let incident = IncidentId::parse(&incident.data("uuid")).expect("an id");
-    let (team, page) = of_page;
+    let team = scene.owner.team;
     let mailing = MailRequest::Mailing { team, page, incident };
     units.call("emails to two subscribers", service.write(&mailing)).await;
 

@@ -82,7 +82,7 @@ async fn add_what_the_specification_lacks(scene: &Scene, site: SiteId) {
 
     let app = &scene.service.test.app;
     let page = StatusPageId::parse(&page.data("uuid")).expect("an id");
-    let subscribed = subscribe(app, (team, page), SUBSCRIBER, Source::Unknown).await;
+    let subscribed = subscribe(app, team, page, SUBSCRIBER, Source::Unknown).await;
     subscribed.expect("requested");
     let pending = app.store.subscription(page, SubscriptionId::of(SUBSCRIBER)).await;
     let pending = pending.expect("read").expect("pending");
