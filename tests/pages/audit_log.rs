@@ -113,8 +113,8 @@ async fn what_members_do_on_the_pages_is_written_down_with_who_did_it() {
     insta::assert_debug_snapshot!(rows(&shown), @r#"
     [
         "Grace grace-00000000-0000-4000-8000-000000000006@example.com | Left the team, with the role Admin",
-        "Grace grace-00000000-0000-4000-8000-000000000006@example.com | Revoked their API token dc551251a00c",
-        "Grace grace-00000000-0000-4000-8000-000000000006@example.com | Created their API token dc551251a00c, for teams:read, sites:read",
+        "Grace grace-00000000-0000-4000-8000-000000000006@example.com | Revoked their API token de996d391bbd",
+        "Grace grace-00000000-0000-4000-8000-000000000006@example.com | Created their API token de996d391bbd, for teams:read, sites:read",
         "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Gave Grace the role Admin, before Member",
         "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Withdrew the invitation for alan@example.com",
         "Ada ada-00000000-0000-4000-8000-000000000002@example.com | Invited alan@example.com, as Viewer",

@@ -92,7 +92,7 @@ async fn a_channel_is_added_and_its_url_is_never_shown() {
     let added = bench.add(&team, "slack", &format!("{SECRET}\n"), wants).await;
     insta::assert_snapshot!(added.out, @r#"
     {
-      "uuid": "04040404-0404-4404-8404-040404040404",
+      "uuid": "03030303-0303-4303-8303-030303030303",
       "team": "02020202-0202-4202-8202-020202020202",
       "name": "Ops",
       "kind": "slack",
@@ -119,11 +119,11 @@ async fn a_channel_is_added_and_its_url_is_never_shown() {
     let listed = bench.run(&format!("channel list {team}")).await;
     insta::assert_snapshot!(listed.out, @r"
     CHANNEL                               NAME  KIND   TO                         STATE  DELIVERED
-    04040404-0404-4404-8404-040404040404  Ops   slack  https://hooks.slack.com/…  on     -
+    03030303-0303-4303-8303-030303030303  Ops   slack  https://hooks.slack.com/…  on     -
     ");
     let shown = bench.run(&format!("channel show {team} Ops")).await;
     insta::assert_snapshot!(shown.out, @r"
-    channel     04040404-0404-4404-8404-040404040404
+    channel     03030303-0303-4303-8303-030303030303
     name        Ops
     kind        slack
     to          https://hooks.slack.com/…
@@ -264,7 +264,7 @@ async fn an_address_is_asked_before_it_receives_anything() {
     let (bench, team) = bench().await;
     let added = bench.run(&format!("channel add {team} email ada@example.com")).await;
     insta::assert_snapshot!(added.out, @r"
-    channel     04040404-0404-4404-8404-040404040404
+    channel     03030303-0303-4303-8303-030303030303
     name        ada@example.com
     kind        email
     to          ada@example.com
@@ -391,7 +391,7 @@ async fn a_channel_is_disabled_and_enabled_by_hand() {
     bench.add(&team, "slack", SECRET, "--name Ops").await;
     let disable = format!("channel disable {team} Ops --reason leave");
     insta::assert_snapshot!(bench.run(&disable).await.out, @r"
-    channel     04040404-0404-4404-8404-040404040404
+    channel     03030303-0303-4303-8303-030303030303
     name        Ops
     kind        slack
     to          https://hooks.slack.com/…
