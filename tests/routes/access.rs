@@ -212,7 +212,7 @@ async fn every_route_asks_for_its_role_and_for_an_active_plan() {
 }
 
 #[tokio::test]
-async fn what_is_not_of_the_callers_teams_is_not_found() {
+async fn resources_of_other_teams_and_unknown_ids_are_not_found() {
     let scene = Scene::start().await;
     let stranger = new_team(&scene.service.test, Plan::Agency).await;
     for rule in RULES.iter().filter(|rule| rule.path.contains('{')) {
