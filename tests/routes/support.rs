@@ -29,23 +29,6 @@ pub(crate) fn timeless(answer: &ApiResponse) -> String {
     without_times(answer).shown()
 }
 
-/// The response with the rows of the list at a place replaced by their ids. Each row has to be what the route of its
-/// resource shows.
-pub(crate) fn with_rows_named(
-    answer: &ApiResponse,
-    place: &str,
-    alone: &[ApiResponse],
-) -> ApiResponse {
-    let mut answer = answer.clone();
-    let rows = answer.body.pointer_mut(place).and_then(Value::as_array_mut).expect("a list");
-    let expected: Vec<_> = alone.iter().map(|alone| alone.body["data"].clone()).collect();
-    assert_eq!(*rows, expected);
-    for row in rows {
-        *row = row["uuid"].take();
-    }
-    answer
-}
-
 /// The rows of a list.
 #[track_caller]
 pub(crate) fn rows(answer: &ApiResponse) -> Vec<Value> {
