@@ -317,7 +317,10 @@ async fn an_automatic_check_cannot_be_deleted() {
 #[tokio::test]
 async fn ids_of_other_resources_and_checks_are_not_found() {
     let (service, owner, _target, site) = watched().await;
+    let automatic = listed(&service, &owner, site).await.remove(0);
     let check = run(&service, &owner, site, "status").await;
+    let stranger = new_team(&service.test, Plan::Agency).await;
+    assert_not_found(&delete(&service, &stranger, &automatic).await);
     // Ids in our form that belong to no check, and other ids.
     let id = CheckId::parse(&check).expect("an id");
     let other = CheckId::on_demand(site, Tool::Dns, id.created_at(), id.unique());
