@@ -23,7 +23,7 @@ fn requirements(lock: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_comes_from_pypi_is_locked_by_hash() {
+fn packages_from_pypi_are_locked_by_hash() {
     let wanted = files(TOOLS, ".in");
     let locks: BTreeSet<_> = files(TOOLS, ".txt").into_iter().collect();
     assert_eq!(locks, wanted.iter().map(|path| path.with_extension("txt")).collect());
@@ -44,7 +44,7 @@ fn what_comes_from_pypi_is_locked_by_hash() {
 }
 
 #[test]
-fn what_comes_from_npm_is_locked_by_hash() {
+fn packages_from_npm_are_locked_by_hash() {
     let mut folders = files(TOOLS, "/package.json");
     folders.push(crate::root().join("infra/lighthouse/package.json"));
     assert!(folders.len() > 5, "{folders:?}");
@@ -77,7 +77,7 @@ fn commands(path: &str) -> Vec<String> {
 }
 
 #[test]
-fn nothing_is_installed_beside_the_locks() {
+fn packages_are_installed_only_by_lock_file() {
     for path in ["Makefile", "infra/browser-image/install", "tests/clients/run", "tests/image/root"]
     {
         for command in commands(path) {

@@ -432,7 +432,7 @@ fn every_role_can_be_bounded() {
 
 /// A single stranger must not be able to use up what everybody shares.
 #[test]
-fn what_strangers_may_ask_for_has_limits_of_its_own() {
+fn routes_for_strangers_have_their_own_throttle() {
     let template = Template::read();
     let api = template.resources_of("AWS::Serverless::HttpApi").next().expect("a gateway");
     let limits = template.properties(api)["RouteSettings"].as_object().expect("limits");
@@ -533,7 +533,7 @@ fn no_alarm_goes_off_at_the_first_deployment_or_by_one_event() {
 
 /// Those that go off when data stops, too, and those that exist only for gradual deployments.
 #[test]
-fn one_alarm_says_when_all_have_ended() {
+fn the_composite_alarm_covers_all_alarms() {
     let template = Template::read();
     let rule = &template.properties("SomeAlarm")["AlarmRule"]["Fn::Sub"];
     let of_deployments = &rule[1]["OfDeployments"]["Fn::If"];
@@ -648,7 +648,7 @@ fn every_queue_has_its_alarms_and_is_on_the_dashboard() {
 
 /// Functions that send checks may send those of every tool.
 #[test]
-fn who_may_send_to_the_queue_of_one_tool_may_send_to_all() {
+fn functions_that_may_send_to_one_queue_of_checks_may_send_to_all() {
     let template = Template::read();
     let arn = |tool: Tool| json!({ "Fn::GetAtt": [queue_of(&template, tool.as_str()), "Arn"] });
     let queues = Tool::ALL.map(arn);

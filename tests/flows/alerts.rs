@@ -238,7 +238,7 @@ fn read(scene: &Scene, channel: &Channel) -> Vec<Reading> {
 }
 
 #[tokio::test]
-async fn a_reader_of_the_texts_knows_every_site_of_a_large_storm() {
+async fn every_site_of_a_large_storm_is_named_in_the_alerts() {
     const SITES: usize = 60;
     let scene = Scene::start().await;
     let channels =
@@ -289,7 +289,7 @@ async fn a_reader_of_the_texts_knows_every_site_of_a_large_storm() {
 }
 
 #[tokio::test]
-async fn what_is_over_does_not_wait_behind_openings() {
+async fn resolutions_do_not_wait_behind_openings() {
     let scene = Scene::start().await;
     let people = scene.add_channel("Ops", chat()).await;
     let sites = watch_many(&scene, 5).await;
@@ -396,7 +396,7 @@ async fn quiet_time_and_alerts_follow_the_clocks_of_the_team() {
 }
 
 #[tokio::test]
-async fn what_quiet_time_held_back_is_told_when_there_is_none_any_more() {
+async fn alerts_held_by_quiet_time_are_sent_once_it_is_disabled() {
     let scene = Scene::start().await;
     let people = scene.add_channel("Ops", chat()).await;
     let program = scene.add_channel("Pager", webhook()).await;
@@ -413,7 +413,7 @@ async fn what_quiet_time_held_back_is_told_when_there_is_none_any_more() {
 }
 
 #[tokio::test]
-async fn an_outage_that_nobody_was_told_of_is_told_when_it_is_over() {
+async fn an_unreported_outage_is_reported_when_it_is_over() {
     let scene = Scene::start().await;
     let people = scene.add_channel("Ops", chat()).await;
     let site = scene.watch().await;
@@ -643,7 +643,7 @@ async fn a_channel_is_told_nothing_of_what_opened_before_it_was_there() {
 }
 
 #[tokio::test]
-async fn nobody_sends_to_a_channel_that_somebody_sends_to() {
+async fn a_leased_channel_gets_nothing_from_another_process() {
     let scene = Scene::start().await;
     let channel = scene.add_channel("Ops", chat()).await;
     let (app, place) = (&scene.service.test.app, ChannelRef::from(&channel));
@@ -661,7 +661,7 @@ async fn nobody_sends_to_a_channel_that_somebody_sends_to() {
 }
 
 #[tokio::test]
-async fn what_is_lost_on_the_way_is_found_again() {
+async fn lost_alert_messages_are_redelivered() {
     let scene = Scene::start().await;
     let people = scene.add_channel("Ops", chat()).await;
     let program = scene.add_channel("Pager", webhook()).await;

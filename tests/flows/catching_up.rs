@@ -103,7 +103,7 @@ async fn people_learn_of_an_outage_that_came_and_went_while_their_channel_was_of
 }
 
 #[tokio::test]
-async fn a_receiver_that_was_gone_gets_what_it_missed_once_it_is_sent_to_again() {
+async fn a_receiver_that_was_gone_gets_missed_alerts_once_it_is_enabled() {
     let scene = Scene::start().await;
     let program = scene.add_channel("Pager", webhook()).await;
     let site = scene.watch().await;
@@ -174,7 +174,7 @@ async fn after_more_than_seven_days_one_message_says_that_some_are_missing() {
 }
 
 #[tokio::test]
-async fn who_confirms_an_address_again_learns_what_happened_since_they_unsubscribed() {
+async fn a_channel_confirmed_again_gets_what_it_has_missed() {
     let scene = Scene::start().await;
     let mail = scene.add_channel("Mail", mail()).await;
     let site = scene.watch().await;

@@ -280,7 +280,7 @@ async fn an_issue_by_a_fast_clock_has_a_report_that_can_be_read() {
 }
 
 #[tokio::test]
-async fn a_write_in_between_keeps_no_channel_from_hearing_what_comes() {
+async fn a_conflicting_write_loses_no_alert_of_a_channel() {
     let scene = Scene::start().await;
     scene.add_channel("Ops", chat()).await;
     let site = scene.watch().await;

@@ -209,7 +209,7 @@ async fn a_copy_that_is_cut_off_at_any_write_is_finished_by_the_next() {
 }
 
 #[tokio::test]
-async fn what_is_there_already_is_never_overwritten() {
+async fn a_copy_never_overwrites_existing_items() {
     let scene = history().await;
     let (home, owner) = (&scene.service.test, &scene.owner);
     let there = TestApp::start().await;
@@ -274,7 +274,7 @@ async fn a_team_is_paused_before_it_is_copied_from_a_service_that_runs() {
 }
 
 #[tokio::test]
-async fn what_was_removed_meanwhile_is_removed_by_the_next_copy() {
+async fn items_deleted_during_a_copy_are_deleted_by_the_next_copy() {
     let scene = history().await;
     let (home, owner) = (&scene.service.test, &scene.owner);
     let there = TestApp::start().await;

@@ -93,7 +93,7 @@ async fn a_failing_site_is_no_longer_listed() {
 }
 
 #[tokio::test]
-async fn resolved_issues_go_too() {
+async fn deleting_a_site_deletes_its_resolved_issues() {
     let scene = Scene::start().await;
     let site = scene.watch_down(&json!({})).await;
     scene.target.answer(200);

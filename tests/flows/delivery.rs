@@ -158,7 +158,7 @@ async fn in_any_order_slots_rise_and_what_comes_too_late_is_not_probed() {
 }
 
 #[tokio::test]
-async fn where_order_does_not_matter_any_order_leaves_the_same_table() {
+async fn independent_messages_leave_the_same_table_in_any_order() {
     let mut tables = Vec::new();
     for order in permutations(&[0, 1, 2]) {
         let scene = Scene::start().await;
@@ -345,7 +345,7 @@ async fn a_queue_that_is_always_late_checks_every_site_once_a_minute() {
 }
 
 #[tokio::test]
-async fn of_the_slots_of_a_queue_that_stood_still_one_is_probed() {
+async fn only_the_newest_slot_of_a_delayed_queue_is_probed() {
     let scene = Scene::start().await;
     let site = scene.watch_with(&json!({ "cadence_minutes": 1 })).await;
     let test = &scene.service.test;
@@ -402,7 +402,7 @@ async fn a_slot_that_the_scheduler_left_unfilled_is_that_of_the_cadence() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_message_fails_alone() {
+async fn an_unreadable_message_fails_alone() {
     let scene = Scene::start().await;
     let Service { test, engines, .. } = &scene.service;
     for body in ["", "{}", "null", r#"{"sync":"0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01"}"#] {

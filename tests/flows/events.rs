@@ -179,7 +179,7 @@ fn every_route_has_a_sample_event() {
 }
 
 #[test]
-fn the_events_speak_of_one_site_and_one_team() {
+fn all_sample_events_have_the_same_site_and_team() {
     let mut sites = Vec::new();
     let mut teams = Vec::new();
     for (_, body) in files("checker").iter().flat_map(|file| bodies(file)) {

@@ -113,7 +113,7 @@ async fn a_site_that_is_down_is_only_down() {
 }
 
 #[tokio::test]
-async fn what_is_down_from_the_beginning_opens_no_other_issue() {
+async fn a_site_that_fails_its_first_check_opens_only_status_down() {
     let (scene, site) = watch(&healthy()).await;
     scene.target.say("a page that says sorry");
     scene.target.answer(503);

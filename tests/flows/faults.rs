@@ -406,7 +406,7 @@ fn steps(timeline: &Value) -> Vec<&'static str> {
 }
 
 #[tokio::test]
-async fn the_story_ends_as_it_is_told() {
+async fn the_scenario_has_the_expected_result_without_faults() {
     let well = notify_well().await;
     let shape = Shape::of(well);
     let kinds = [("dc", 1), ("fc", 4), ("rc", 2), ("sc", 3)];
@@ -509,7 +509,7 @@ async fn a_write_whose_answer_is_lost_counts_once() {
 }
 
 #[tokio::test]
-async fn a_story_whose_reads_lag_ends_as_any_other() {
+async fn a_scenario_with_eventually_consistent_reads_has_the_same_result() {
     let notifying = Telling::start().await;
     notifying.scene.service.test.faults().lag_relaxed_reads();
     let ending = notify_to_its_end(notifying, Recovery::Reconciler).await;

@@ -250,7 +250,7 @@ async fn what_earlier_versions_stored_with_a_channel_is_sent_to_and_moved_at_nig
 }
 
 #[tokio::test]
-async fn a_url_is_free_again_whose_channel_is_gone() {
+async fn the_url_of_a_deleted_channel_can_be_used_again() {
     const LOST: &str = "https://hooks.slack.test/services/T/B/lost";
     const KEPT: &str = "https://hooks.slack.test/services/T/B/kept";
     let (service, owner) = Service::with_team().await;

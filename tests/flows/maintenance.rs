@@ -44,7 +44,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn what_fails_in_a_window_and_after_it_is_news_after_it() {
+async fn a_failure_that_outlasts_its_window_is_reported_afterwards() {
     let scene = Scene::start().await;
     scene.add_channel("Ops", chat()).await;
     scene.add_channel("Pager", webhook()).await;
@@ -93,7 +93,7 @@ async fn what_fails_in_a_window_and_after_it_is_news_after_it() {
 }
 
 #[tokio::test]
-async fn what_recovers_in_a_window_was_never_news() {
+async fn a_failure_that_ends_within_its_window_is_not_reported() {
     let scene = Scene::start().await;
     scene.add_channel("Ops", chat()).await;
     let site = scene.watch().await;

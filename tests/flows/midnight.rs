@@ -315,6 +315,6 @@ async fn a_random_walk_over_weeks_keeps_counters_lists_and_reports_true() {
 }
 
 #[tokio::test]
-async fn another_random_walk_does_so_too() {
+async fn a_second_random_walk_keeps_counters_lists_and_reports_true() {
     walk(3).await;
 }

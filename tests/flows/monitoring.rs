@@ -139,7 +139,7 @@ async fn a_cadence_of_the_team_becomes_that_of_its_sites() {
 }
 
 #[tokio::test]
-async fn what_a_site_says_of_itself_comes_into_its_schedules() {
+async fn overrides_of_a_site_reach_its_schedules() {
     let (service, owner) = Service::with_team().await;
     let site = create(&service, &owner, "https://example.com", &json!({})).await;
     keep(&service).await;

@@ -91,7 +91,7 @@ fn assert_not_connected(check: &Check) {
 }
 
 #[tokio::test]
-async fn what_cannot_be_reached_without_a_connection_opens_nothing() {
+async fn failures_without_an_own_connection_open_no_issue() {
     for (tool, runs_to_open, fingerprint) in [
         (Tool::Status, 2, Some("status:down")),
         (Tool::Ssl, 2, Some("ssl:invalid")),

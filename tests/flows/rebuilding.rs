@@ -103,7 +103,7 @@ async fn a_team_of_many_sites_is_looked_at_in_slices() {
 }
 
 #[tokio::test]
-async fn an_alert_that_nobody_knows_of_is_due_again() {
+async fn an_undelivered_alert_is_due_again_after_a_rebuild() {
     let scene = Scene::start().await;
     let people = scene.add_channel("Ops", chat()).await;
     let program = scene.add_channel("Pager", webhook()).await;
@@ -131,7 +131,7 @@ async fn an_alert_that_nobody_knows_of_is_due_again() {
 }
 
 #[tokio::test]
-async fn what_channels_have_yet_to_learn_is_left_to_the_outbox() {
+async fn a_rebuild_leaves_outbox_entries_to_the_fan_out() {
     let scene = Scene::start().await;
     let program = scene.add_channel("Pager", webhook()).await;
     let site = scene.watch_down(&json!({})).await;

@@ -24,7 +24,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn a_location_that_agrees_opens_the_issue_and_stands_in_its_context() {
+async fn an_agreeing_location_opens_the_issue_and_is_in_its_context() {
     let (scene, locations) = start().await;
     locations.sees("eu-west-1", Ok(503));
     locations.sees("us-east-1", Err(NoVote::NoAnswer));
@@ -86,7 +86,7 @@ async fn other_locations_ask_with_the_method_of_the_site() {
 }
 
 #[tokio::test]
-async fn what_only_home_sees_becomes_a_warning_until_another_location_agrees() {
+async fn an_outage_seen_only_from_home_is_a_warning_until_another_location_agrees() {
     let (scene, locations) = start().await;
     locations.sees("eu-west-1", Ok(200));
     let site = scene.watch().await;
@@ -141,7 +141,7 @@ async fn no_vote_holds_an_issue_once() {
 }
 
 #[tokio::test]
-async fn a_write_in_between_asks_nobody_twice() {
+async fn a_conflicting_write_does_not_repeat_the_question() {
     let (scene, locations) = start().await;
     locations.sees("eu-west-1", Ok(503));
     let site = scene.watch().await;

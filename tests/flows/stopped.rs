@@ -63,7 +63,7 @@ impl Scene {
 }
 
 #[tokio::test]
-async fn who_pauses_a_site_that_is_down_ends_its_alerts_and_not_its_issue() {
+async fn pausing_a_site_that_is_down_ends_its_alerts_but_not_its_issue() {
     let (scene, site) = Scene::start_down().await;
     scene.enable_status(site, false).await;
     let received = scene.service.receivers.take();
@@ -138,7 +138,7 @@ async fn a_team_that_disables_a_tool_ends_the_alerts_of_all_its_sites() {
 }
 
 #[tokio::test]
-async fn who_deletes_a_site_that_is_down_ends_its_alerts() {
+async fn deleting_a_site_that_is_down_ends_its_alerts() {
     let (scene, site) = Scene::start_down().await;
     assert_eq!(scene.client().delete(&format!("/sites/{site}")).await.status, 204);
     scene.service.deliver_alerts().await;

@@ -46,7 +46,7 @@ async fn follow_ups_keep_their_interval_though_scheduled_runs_come_more_often() 
 }
 
 #[tokio::test]
-async fn a_scheduled_run_at_the_instant_of_a_follow_up_stands_for_it() {
+async fn a_scheduled_run_at_the_instant_of_a_follow_up_replaces_it() {
     let scene = Scene::start().await;
     let site = scene.watch_down(&json!({ "incident_follow_up_minutes": 5 })).await;
     let timer = scene.timer(site).await;
@@ -154,7 +154,7 @@ async fn a_timer_message_that_comes_too_early_is_not_lost() {
 }
 
 #[tokio::test]
-async fn an_order_that_nobody_carries_out_is_sent_again_and_in_the_end_given_up() {
+async fn an_unprocessed_order_is_redelivered_and_finally_given_up() {
     let scene = Scene::start().await;
     let site = scene.watch().await;
     let order = scene.order(site).await;
@@ -246,7 +246,7 @@ async fn a_target_that_hangs_delays_no_other() {
 }
 
 #[tokio::test]
-async fn what_is_sent_again_is_sent_once_a_time_and_not_with_every_pass() {
+async fn redelivery_repeats_an_order_only_after_the_time_of_a_run() {
     let scene = Scene::start().await;
     let site = scene.watch().await;
     let order = scene.order(site).await;

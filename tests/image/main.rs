@@ -177,7 +177,7 @@ async fn the_image_crawls_rendered_pages_and_audits() {
 
 #[test]
 #[ignore = "needs the root of the image: make test-image"]
-fn everybody_may_read_what_is_in_the_image() {
+fn every_file_in_the_image_is_readable_by_all_users() {
     let mut folders = vec![Image::read().root.join("opt/vedette")];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("a folder").flatten() {

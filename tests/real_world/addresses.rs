@@ -64,7 +64,7 @@ async fn the_allowed_addresses_of_a_name_are_used() {
 }
 
 #[tokio::test]
-async fn a_crawl_and_an_alert_use_them_too() {
+async fn a_crawl_and_an_alert_use_the_allowed_addresses_too() {
     let site = WebServer::with_pages(&[("/", "<a href=/next>x</a>"), ("/next", "hello")]).await;
     let url = by_name(&site, "localhost").join("/").expect("a URL");
     let settings = LinksSettings::default();

@@ -190,7 +190,7 @@ async fn codings_that_are_none_are_ignored_and_several_are_undone() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_decoded_decides_nothing() {
+async fn an_undecodable_body_decides_no_expectation() {
     let bomb = gzip(&gzip(&vec![0; 8 << 20]));
     let unsupported =
         |name: &str| format!("a body in the content encoding {name}, which Vedette cannot decode");

@@ -68,7 +68,7 @@ fn empty(status: &str, headers: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_is_in_a_template_is_not_on_the_page() {
+async fn links_inside_template_elements_are_not_followed() {
     for (page, broken) in [
         ("<table><template><tr><td><a href=/{id}>x</a></template></table><a href=1>", &["/1"][..]),
         (

@@ -161,7 +161,7 @@ async fn a_crawl_and_an_alert_leave_such_a_server() {
 }
 
 #[tokio::test]
-async fn over_http2_as_well() {
+async fn endless_interim_responses_over_http2_are_left_too() {
     for endless in [
         head("103"),
         // With a link of 200 bytes.

@@ -44,7 +44,7 @@ async fn a_pool_opens_no_issue_whatever_subset_it_answers_with() {
 }
 
 #[tokio::test]
-async fn a_pool_that_answers_with_addresses_of_nobody_it_knows_opens_an_issue() {
+async fn a_pool_with_only_unknown_addresses_opens_an_issue() {
     for (known, moved) in [
         (
             &[&["192.0.2.1", "192.0.2.2"][..], &["192.0.2.2", "192.0.2.3"]][..],

@@ -1,4 +1,5 @@
-//! Who may use which route: which scope and role it takes, and that strangers and teams without a plan are refused.
+//! What holds for every route: which scope and role it takes, that strangers and teams without a plan are refused, that
+//! nothing is found under an unknown id, and how lists are paged.
 
 use lambda_http::Body;
 use serde_json::json;
@@ -9,8 +10,9 @@ use vedette_testkit::{ApiResponse, Member, WebServer, member_of, new_team};
 use vedette_tests::Service;
 
 use crate::support::{
-    assert_not_found, assert_plan_required, assert_refused, assert_role_required, bearer,
-    colleague, new_site_with, new_token, odd_spellings, set_plan, some_path, suspend,
+    UNKNOWN, assert_invalid, assert_not_found, assert_page, assert_plan_required, assert_refused,
+    assert_role_required, bearer, colleague, new_site_with, new_token, odd_spellings, rows,
+    set_plan, some_path, suspend,
 };
 
 /// What a route requires.
@@ -171,7 +173,7 @@ async fn every_route_asks_for_its_own_scope_and_for_no_other() {
             let client = service.client_with(Some(&bearer(&with)));
             let answer = client.send(route.method, &path, Body::Empty).await;
             let expected = match route.method {
-                _ if path.contains("0b2c7a52") => 404,
+                _ if path.contains(UNKNOWN) => 404,
                 "GET" => 200,
                 // The body is empty.
                 _ => 422,
@@ -210,17 +212,69 @@ async fn every_route_asks_for_its_role_and_for_an_active_plan() {
 }
 
 #[tokio::test]
-async fn what_is_not_of_the_callers_teams_is_not_found() {
+async fn resources_of_other_teams_and_unknown_ids_are_not_found() {
     let scene = Scene::start().await;
     let stranger = new_team(&scene.service.test, Plan::Agency).await;
     for rule in RULES.iter().filter(|rule| rule.path.contains('{')) {
         let path = scene.path(rule.path);
         assert_not_found(&scene.send(&stranger, rule, &path).await);
         for (name, id) in scene.ids.iter().filter(|(name, _)| rule.path.contains(name)) {
-            for spelling in odd_spellings(id) {
+            for spelling in odd_spellings(id).into_iter().chain([UNKNOWN.to_owned()]) {
                 let odd = scene.path(&rule.path.replace(name, &spelling));
                 assert_not_found(&scene.send(&scene.owner, rule, &odd).await);
             }
         }
     }
+}
+
+/// Pages that no list has: the query, its wrong field, and the error message.
+const WRONG_PAGES: [(&str, &str, &str); 12] = [
+    ("page=0", "page", "The page field must be at least 1."),
+    ("page=", "page", "The page field must be an integer."),
+    ("page=-1", "page", "The page field must be an integer."),
+    ("page=1.0", "page", "The page field must be an integer."),
+    ("page=%2B1", "page", "The page field must be an integer."),
+    ("page=9007199254740993", "page", TOO_FAR),
+    ("page=99999999999999999999999999", "page", TOO_FAR),
+    ("per_page=0", "per_page", "The per_page field must be at least 1."),
+    ("per_page=101", "per_page", "The per_page field must not be greater than 100."),
+    ("per_page=1.5", "per_page", "The per_page field must be an integer."),
+    ("per_page=abc", "per_page", "The per_page field must be an integer."),
+    ("per_page=", "per_page", "The per_page field must be an integer."),
+];
+const TOO_FAR: &str = "The page field must not be greater than 9007199254740992.";
+
+#[tokio::test]
+async fn every_list_is_paged_in_the_same_way_or_not_at_all() {
+    let scene = Scene::start().await;
+    let mut paged = Vec::new();
+    for route in ROUTES.iter().filter(|route| route.method == "GET") {
+        let rule = rule_of(route);
+        let path = scene.path(rule.path);
+        let get =
+            async |query: &str| scene.send(&scene.owner, rule, &format!("{path}?{query}")).await;
+        let whole = get("").await;
+        if !whole.body["data"].is_array() {
+            continue;
+        }
+        let total = rows(&whole).len();
+        assert!(total > 0, "{}", route.name);
+        if whole.body["meta"].is_null() {
+            assert_eq!(get("page=2&per_page=1").await.body, whole.body, "{}", route.name);
+            continue;
+        }
+        paged.push(route.name);
+        assert_page(&whole, (&path, ""), (1, 25, total));
+        for (page, per_page) in [(1, 1), (1, 100), (7, 2)] {
+            // Links contain no unknown parameter, and the page comes last.
+            let answer = get(&format!("page={page}&unknown=1&per_page={per_page}")).await;
+            let query = format!("per_page={per_page}&");
+            assert_page(&answer, (&path, &query), (page, per_page, total));
+        }
+        assert_eq!(rows(&get("page=9007199254740992").await), Vec::<serde_json::Value>::new());
+        for (query, field, message) in WRONG_PAGES {
+            assert_invalid(&get(query).await, field, message);
+        }
+    }
+    assert_eq!(paged, ["sites.list", "checks.list", "issues.list"]);
 }

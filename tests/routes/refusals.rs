@@ -78,7 +78,7 @@ async fn a_token_that_was_never_given_out_is_unknown() {
 }
 
 #[tokio::test]
-async fn garbage_is_refused_without_a_look_into_the_table_whose_faults_stay_our_own() {
+async fn a_malformed_token_is_refused_without_reading_the_table_whose_faults_are_503() {
     let (service, owner) = Service::with_team().await;
     service.test.table.database.close().await;
     let garbage = service.client_with(Some("Bearer vdt_garbage")).get("/me").await;

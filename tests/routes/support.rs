@@ -6,7 +6,9 @@ use vedette_domain::accounts::account::{Membership, Role, Scope};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::id::{SiteId, TeamId, UserId};
 use vedette_store::Audit;
-use vedette_testkit::{ApiResponse, Member, WebServer, for_each_object, loopback, member_of};
+use vedette_testkit::{
+    ApiResponse, Client, Member, WebServer, for_each_object, loopback, member_of,
+};
 use vedette_tests::Service;
 
 /// Status and body, with the target's port and response times replaced. Two parts that most checks
@@ -27,51 +29,65 @@ pub(crate) fn timeless(answer: &ApiResponse) -> String {
     without_times(answer).shown()
 }
 
-/// The response with the rows of the list at a place replaced by their ids. Each row has to be what the route of its
-/// resource shows.
-pub(crate) fn with_rows_named(
+/// The rows of a list.
+#[track_caller]
+pub(crate) fn rows(answer: &ApiResponse) -> Vec<Value> {
+    assert_eq!(answer.status, 200, "{answer:?}");
+    answer.body["data"].as_array().expect("rows").clone()
+}
+
+/// Asserts that a page has as many rows as it should, and the links and numbers of its place in a list with so many
+/// rows. `query` is what its links contain before the number of the page.
+#[track_caller]
+pub(crate) fn assert_page(
     answer: &ApiResponse,
-    place: &str,
-    alone: &[ApiResponse],
-) -> ApiResponse {
-    let mut answer = answer.clone();
-    let rows = answer.body.pointer_mut(place).and_then(Value::as_array_mut).expect("a list");
-    let expected: Vec<_> = alone.iter().map(|alone| alone.body["data"].clone()).collect();
-    assert_eq!(*rows, expected);
-    for row in rows {
-        *row = row["uuid"].take();
-    }
-    answer
-}
-
-/// The only page of an empty list. `query` is what its links contain before the number of the page.
-pub(crate) fn assert_empty_list(answer: &ApiResponse, path: &str, query: &str, per_page: u32) {
+    (path, query): (&str, &str),
+    (page, per_page, total): (usize, usize, usize),
+) {
     let path = format!("https://monitor.test/api/v1{path}");
-    let page = format!("{path}?{query}page=1");
-    let expected = json!({
-        "data": [],
-        "links": { "first": page, "last": page, "next": null, "prev": null },
-        "meta": {
-            "current_page": 1, "from": null, "last_page": 1, "path": path, "per_page": per_page,
-            "to": null, "total": 0,
-        },
+    let link = |page: usize| format!("{path}?{query}page={page}");
+    let last = total.div_ceil(per_page).max(1);
+    let before = total.min((page - 1) * per_page);
+    let count = per_page.min(total - before);
+    let links = json!({
+        "first": link(1),
+        "last": link(last),
+        "next": (page < last).then(|| link(page + 1)),
+        "prev": (page > 1).then(|| link(page - 1)),
     });
-    assert_eq!((answer.status, &answer.body), (200, &expected));
+    let meta = json!({
+        "current_page": page,
+        "from": (count > 0).then_some(before + 1),
+        "last_page": last,
+        "path": path,
+        "per_page": per_page,
+        "to": (count > 0).then_some(before + count),
+        "total": total,
+    });
+    assert_eq!(rows(answer).len(), count);
+    assert_eq!((&answer.body["links"], &answer.body["meta"]), (&links, &meta));
 }
 
-/// Pages that no list has: the query, its wrong field, and the error message.
-pub(crate) const WRONG_PAGES: [(&str, &str, &str); 10] = [
-    ("page=0", "page", "The page field must be at least 1."),
-    ("page=", "page", "The page field must be an integer."),
-    ("page=-1", "page", "The page field must be an integer."),
-    ("page=1.0", "page", "The page field must be an integer."),
-    ("page=%2B1", "page", "The page field must be an integer."),
-    ("per_page=0", "per_page", "The per_page field must be at least 1."),
-    ("per_page=101", "per_page", "The per_page field must not be greater than 100."),
-    ("per_page=1.5", "per_page", "The per_page field must be an integer."),
-    ("per_page=abc", "per_page", "The per_page field must be an integer."),
-    ("per_page=", "per_page", "The per_page field must be an integer."),
-];
+/// Asserts that the pages of a list are the whole list, whatever their size, and returns it. A filter ends with `&`.
+pub(crate) async fn assert_paged(
+    client: &Client<'_>,
+    path: &str,
+    filter: &str,
+    sizes: &[usize],
+) -> Vec<Value> {
+    let all = rows(&client.get(&format!("{path}?{filter}per_page=100")).await);
+    for size in sizes {
+        let query = format!("{filter}per_page={size}&");
+        let mut paged = Vec::new();
+        for page in 1..=all.len().div_ceil(*size) {
+            let answer = client.get(&format!("{path}?{query}page={page}")).await;
+            assert_page(&answer, (path, &query), (page, *size, all.len()));
+            paged.extend(rows(&answer));
+        }
+        assert_eq!(paged, all, "{query}");
+    }
+    all
+}
 
 /// The URL that stands for a target's.
 const TARGET: &str = "http://127.0.0.1:PORT";
@@ -151,11 +167,14 @@ pub(crate) fn assert_role_required(answer: &ApiResponse) {
     assert_refused(answer, 403, "Your role in this team does not permit this.");
 }
 
+/// An id of nothing.
+pub(crate) const UNKNOWN: &str = "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01";
+
 /// A path below `/api/v1` that matches a route's template, but leads to nothing that exists.
 pub(crate) fn some_path(template: &str) -> String {
     let path = template.strip_prefix("/api/v1").expect("below the base");
     let parts = path.split('/').map(|part| match part.strip_prefix('{') {
-        Some(_) => "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01",
+        Some(_) => UNKNOWN,
         None => part,
     });
     parts.collect::<Vec<_>>().join("/")

@@ -79,7 +79,7 @@ async fn live_all(seeds: impl Iterator<Item = u64>, scale: Scale) -> Life {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn fifty_short_lives() {
+async fn fifty_short_runs_keep_the_rules() {
     let scale = Scale { sites: 3, hours: 1, slowness: 1 };
     let all = live_all(1..=50, scale).await;
     assert!(all.transitions > 200, "{all:?}");
@@ -95,7 +95,7 @@ async fn fifty_short_lives() {
 }
 
 #[test]
-fn a_seed_repeats_its_life() {
+fn a_seed_repeats_its_run() {
     let scale = Scale { sites: 3, hours: 1, slowness: 1 };
     let live = || {
         without_waiting(async {
@@ -111,7 +111,7 @@ fn a_seed_repeats_its_life() {
 /// slow.
 #[ignore = "for hours: make simulate"]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn long_lives() {
+async fn long_runs_keep_the_rules() {
     let asked = environment("VEDETTE_SIMULATE").unwrap_or_default();
     let words: Vec<&str> = asked.split(' ').collect();
     let [which, sites, days, slowness] = words[..] else {

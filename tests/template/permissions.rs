@@ -202,7 +202,7 @@ fn a_route_that_reads_sends_nothing_and_only_counts() {
 }
 
 #[test]
-fn who_shows_pages_sends_nothing_and_only_counts() {
+fn the_function_of_pages_sends_nothing_and_only_writes_counters() {
     let template = Template::read();
     let function = template.function_of("pages.read");
     let statements = template.statements(function);
@@ -248,7 +248,7 @@ fn a_checker_has_its_own_queue_and_sends_to_that_of_alerts() {
 }
 
 #[test]
-fn who_breaks_out_of_a_page_may_only_write_the_log() {
+fn the_browser_function_may_only_write_its_log() {
     let template = Template::read();
     assert_eq!(template.role("Browser"), "BrowserRole");
     for statement in template.allowed("Browser") {

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_needs_to_be_set() {
+    fn every_variable_has_a_default() {
         let config = read(&[]).expect("defaults");
         assert_eq!(config.engines.doh.expect("resolvers").as_slice().len(), 3);
         assert!(config.engines.rdap.is_some());
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn who_hands_over_to_a_browser_needs_no_lighthouse_and_keeps_google() {
+    fn a_browser_function_replaces_lighthouse_but_not_pagespeed() {
         for (kind, has_auditor) in [("lighthouse", false), ("pagespeed", true)] {
             let read = |name: &str| match name {
                 "VEDETTE_AUDITOR" => Some(kind.to_owned()),

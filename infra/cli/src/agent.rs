@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn there_are_so_many_agents_at_most() {
+    async fn no_agent_is_added_beyond_the_limit() {
         let bench = Bench::new().await;
         for number in 0..REMOTE_LOCATIONS_MAX {
             bench.json(&format!("agent add a{number}")).await;

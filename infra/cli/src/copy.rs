@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_is_copied_from_nowhere() {
+    async fn a_copy_needs_an_existing_source_that_is_not_the_target() {
         let folder = tempfile::tempdir().expect("a folder");
         let nowhere = folder.path().join("missing");
         let words = format!("copy {} {}", nowhere.display(), folder.path().display());

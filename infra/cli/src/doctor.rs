@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn work_that_nobody_looks_at_is_a_problem() {
+    async fn overdue_work_is_a_problem() {
         let bench = Bench::new().await;
         bench.user("ada").await;
         let team = bench.team("ada", "starter").await;

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_plan_has_so_many_seats() {
+    async fn no_member_is_added_beyond_the_seats_of_the_plan() {
         let (bench, team) = bench().await;
         let add = |name: &str| {
             format!("member add --team {team} --email {name}@example.com --role member")
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_team_keeps_an_owner() {
+    async fn the_last_owner_of_a_team_cannot_leave() {
         let (bench, team) = bench().await;
         let who = |name: &str| format!("--team {team} --email {name}@example.com");
         for command in ["member remove", "member role --role admin"] {

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_inside_is_indented() {
+    fn nested_values_are_indented() {
         let mut text = String::new();
         let value = json!({
             "crawl": { "pages": 2, "skipped": {} },
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_named_is_probed() {
+    fn the_named_tool_is_run() {
         let probe = Probe {
             tool: Tool::Performance,
             url: url("example.com/cart").expect("a URL"),

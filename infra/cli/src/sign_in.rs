@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_is_unknown_or_unverified_gets_none() {
+    async fn unknown_and_unverified_users_get_no_link() {
         let bench = Bench::new().await;
         bench.json("user create --name Ada --email ada@example.com").await;
         for (email, why) in [

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_empty_table_gets_a_link_and_nobody_until_it_is_used() {
+    async fn an_empty_table_gets_a_sign_in_link_but_no_user() {
         let machine = Machine::new().await;
         let mut before = None;
         for _ in 0..2 {
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn where_there_are_several_users_the_terminal_lets_nobody_in() {
+    async fn no_sign_in_link_is_printed_if_there_are_several_users() {
         let machine = Machine::new().await;
         let start = machine.start();
         start.make_owner().await.expect("an owner");

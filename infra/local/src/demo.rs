@@ -501,7 +501,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_site_is_down_now_and_then() {
+    async fn one_demo_site_is_down_from_time_to_time() {
         let listener = listen().await.expect("an address");
         let address = listener.local_addr().expect("an address");
         let up = Timestamp::from_second(60 * 30 * 1_000 + 60 * DOWN.0).expect("an instant");

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_configured_must_be_names() {
+    fn invalid_host_names_are_refused() {
         for wrong in ["", "a..b", "monitor.test:8787", "https://monitor.test", "*.test", "a b"] {
             assert!(wrong.parse::<HostName>().is_err(), "{wrong}");
         }

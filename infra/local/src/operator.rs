@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_does_not_arrive_is_sent_a_few_times() {
+    async fn undelivered_messages_to_the_operator_are_retried_a_few_times() {
         let degraded = |second| (second, "service.degraded".to_owned());
         let sent = notified(2, async |health| health.report(full(), NOW)).await;
         assert_eq!(sent, [0, 1, 11].map(degraded));

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_needs_to_be_said() {
+    fn every_option_has_a_default() {
         let options = parse(&[]).expect("defaults");
         assert_eq!(options.data, PathBuf::from("data"));
         assert_eq!(options.listen.to_string(), "127.0.0.1:8787");

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_killed_process_left_is_removed_and_nothing_else() {
+    fn profiles_of_killed_processes_are_removed_and_no_others() {
         let temporary = tempfile::tempdir().expect("a folder");
         let (data, elsewhere) = (temporary.path().join("data"), temporary.path().join("elsewhere"));
         for folder in [data.join("browser/a/profile"), elsewhere.join("kept")] {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_browsers_could_not_use_is_left_to_nobody() {
+    fn a_path_that_browsers_cannot_use_is_refused() {
         let temporary = tempfile::tempdir().expect("a folder");
         let deep = temporary.path().join("a".repeat(Chromium::MAX_HOMES_PATH));
         fs::create_dir(&deep).expect("made");

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_fails_is_tried_again_and_given_up_and_does_not_count_as_running() {
+    async fn failing_work_is_retried_then_given_up_and_does_not_count_as_running() {
         let (worker, message) = worker().await;
         for delay in [0, 1, 2, 4, 8] {
             let since = Instant::now();

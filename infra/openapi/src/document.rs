@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_reference_leads_somewhere_and_nothing_is_there_for_nobody() {
+    async fn every_reference_resolves_and_every_component_is_used() {
         let document = document().await;
         let text = document.to_string();
         for part in text.split("\"$ref\":\"#").skip(1) {
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_prose_is_for_clients() {
+    async fn descriptions_contain_no_rust_syntax() {
         fn descriptions<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
             match value {
                 Value::Object(map) => {

@@ -299,7 +299,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_said_of_headers_is_so() {
+    fn refusals_send_the_documented_headers() {
         for refusal in REFUSALS {
             let response = (refusal.sample)().into_response();
             let has = |name: &str| response.headers().contains_key(name);

@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_is_told_in_words() {
+    fn a_clock_jump_is_described_in_words() {
         let [early, late] = [at("2026-11-20T10:00:00.5Z"), at("2026-11-20T11:00:00Z")];
         let told = |from, to, while_stopped| Jump { from, to, while_stopped }.to_string();
         insta::assert_snapshot!(

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_id_says_where_its_record_lives() {
+    fn a_check_id_contains_the_key_of_its_record() {
         let slot: Timestamp = "2026-11-20T09:54:00Z".parse().expect("a timestamp");
         for tool in Tool::ALL {
             for reason in RunReason::ALL {

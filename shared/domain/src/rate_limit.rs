@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_refused_takes_nothing() {
+    fn refused_requests_take_no_tokens() {
         assert_eq!(take(None, &[0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]).last(), Some(&0));
     }
 
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_as_told_is_served() {
+    fn a_request_after_retry_after_is_served() {
         for (millis, seconds) in [(1, 1), (999, 1), (1_000, 1), (1_001, 2), (30_000, 30)] {
             assert_eq!(retry_after(SignedDuration::from_millis(millis)), seconds, "{millis}");
         }

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_breaks_or_turns_a_line_is_replaced() {
+    fn control_and_direction_characters_are_replaced() {
         for (text, shown) in [
             ("Shop", "Shop"),
             ("\u{1b}[2JShop\n", "\u{fffd}[2JShop\u{fffd}"),

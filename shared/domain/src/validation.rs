@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_repeated_is_cut_between_characters() {
+    fn repeated_input_is_cut_between_characters() {
         for (text, shown) in [("", ""), ("été", "été"), ("étés", "été…"), ("étés!", "été…")]
         {
             assert_eq!(echo(text, 3), shown);

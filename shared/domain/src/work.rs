@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn the_earliest_outstanding_work_says_when_to_look() {
+    fn the_earliest_outstanding_work_decides_when_it_is_due() {
         let now = at("2026-11-20T09:54:00Z");
         let site = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
         let timer = |due| Some(Timer { reason: RunReason::IncidentFollowUp, due: at(due) });

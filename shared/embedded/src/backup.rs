@@ -697,7 +697,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_cut_off_is_no_backup_and_is_cleared_away() {
+    async fn an_unfinished_backup_is_deleted_and_never_restored() {
         let (data, _folder, database) = data(0..1).await;
         let elsewhere = tempfile::tempdir().expect("a folder");
         let file = path(&elsewhere, "backup.db");

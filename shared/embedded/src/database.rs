@@ -399,7 +399,7 @@ mod tests {
     use crate::{TABLE, sdk_client};
 
     #[tokio::test]
-    async fn a_database_whose_making_was_cut_off_is_made_anew() {
+    async fn a_database_whose_creation_was_interrupted_is_created_again() {
         let temporary = tempfile::tempdir().expect("a folder");
         let folder = Folder::alone(temporary.path()).await;
         let draft = "vedette.db.first";
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_closed_database_answers_nobody() {
+    async fn a_closed_database_answers_no_call() {
         let database = Database::memory().expect("a database");
         let store = database.store();
         store.create_table().await.expect("a table");
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_is_one_callers_own() {
+    async fn a_panic_fails_only_the_call_that_panicked() {
         let temporary = tempfile::tempdir().expect("a folder");
         let folder = Folder::alone(temporary.path()).await;
         let database = Database::open(&folder, Fsync::EverySecond).await.expect("opened");

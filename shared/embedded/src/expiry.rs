@@ -107,7 +107,7 @@ mod tests {
     use crate::sdk_client;
 
     #[tokio::test]
-    async fn what_has_expired_goes_and_the_rest_stays() {
+    async fn only_expired_items_are_deleted() {
         let database = Database::memory().expect("a database");
         database.store().create_table().await.expect("a table");
         let client = sdk_client(database.http_client());

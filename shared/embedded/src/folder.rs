@@ -436,7 +436,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_was_left_beside_a_table_is_found() {
+    fn files_of_interrupted_changes_are_found_beside_the_table() {
         let folder = tempfile::tempdir().expect("a folder");
         let left = || left_beside_table(folder.path());
         let make = |name: &str| fs::write(folder.path().join(name), "").expect("written");

@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_page_of_noise_is_found() {
+    async fn a_database_page_of_random_bytes_is_found() {
         let temporary = tempfile::tempdir().expect("a folder");
         let folder = Folder::alone(temporary.path()).await;
         Database::open(&folder, Fsync::EverySecond).await.expect("opened").close().await;

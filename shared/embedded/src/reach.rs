@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nobody_waits_for_ever() {
+    async fn a_folder_in_use_by_another_process_is_refused() {
         let temporary = tempfile::tempdir().expect("a folder");
         let _folder = Folder::alone(temporary.path()).await;
         let refused = reach(temporary.path()).await.expect_err("in use");

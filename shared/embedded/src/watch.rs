@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_sqlite_makes_shorter_itself_is_no_fault() {
+    async fn a_file_that_sqlite_truncates_is_not_reported() {
         let mut running = Running::start().await;
         running.write().await;
         // Opened as another process would do it, but with SQLite's locks in this process.
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_database_that_was_opened_anew_is_no_fault() {
+    async fn a_reopened_database_is_no_fault() {
         let mut running = Running::start().await;
         for access in [Access::Write, Access::Read] {
             let panics = |_: &_| -> u8 { panic!("of one request") };

@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_may_be_kept_and_asked_for_again() {
+    fn responses_have_an_etag_for_revalidation() {
         let first = get(&[], "a");
         let tag = text(&first, &ETAG);
         assert!(tag.starts_with('"') && tag.ends_with('"'), "{tag}");
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_everybody_reads_is_kept_for_a_while() {
+    fn public_responses_may_be_cached() {
         for method in [Method::GET, Method::HEAD] {
             let first = negotiate(ok(&"a"), &method, &HeaderMap::new(), Caching::PUBLIC);
             assert_eq!(text(&first, &CACHE_CONTROL), "public, max-age=30");
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_else_is_kept() {
+    fn only_successful_reads_may_be_cached() {
         let known = asked(&[(IF_NONE_MATCH, "*")]);
         for (method, response) in [
             (Method::POST, created(&"a", "https://monitor.test/a")),

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_comes_whole_and_in_time_or_not_at_all() {
+    async fn incomplete_and_late_answers_are_errors() {
         let bounds = Bounds { time: Duration::from_secs(5), bytes: 4 };
         let answer = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nabcd";
         assert_eq!(ask(answer, bounds).await.expect("an answer"), "abcd");

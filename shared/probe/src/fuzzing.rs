@@ -82,7 +82,7 @@ mod tests {
     type Target = (&'static str, fn(&[u8]));
 
     #[test]
-    fn the_seeds_are_taken() {
+    fn the_seeds_of_the_fuzzer_are_accepted() {
         let targets: [Target; 9] = [
             ("answer", super::answer),
             ("certificate", super::certificate),

@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_server_says_by_its_first_bytes_what_it_speaks() {
+    async fn the_first_bytes_of_a_server_tell_its_scheme() {
         let guard = guard(&["127.0.0.0/8"]);
         // An alert (handshake_failure) is TLS.
         for (answer, spoken) in [
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn nothing_is_said_of_what_may_not_be_reached_or_is_not_there() {
+    async fn no_scheme_is_suggested_for_forbidden_or_missing_targets() {
         let url = server(b"HTTP/1.1 200 OK\r\n\r\n").await;
         assert_eq!(scheme_of(&guard(&[]), &url).await, None);
         let closed = TcpListener::bind("127.0.0.1:0").await.expect("a port");

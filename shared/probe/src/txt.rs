@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_name_that_does_not_exist_has_none_and_a_failure_is_told() {
+    async fn a_name_that_does_not_exist_has_none_and_a_failure_is_reported() {
         let server = NameServer::start([("alias.example", Entry::Alias("text.example"))]).await;
         let resolver = server.txt_resolver();
         assert_eq!(resolver.texts("nowhere.example").await, Ok(vec![]));

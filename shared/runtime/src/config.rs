@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_needs_to_be_set() {
+    fn every_variable_has_a_default() {
         let service = read(&[]).expect("defaults");
         assert_eq!(service.throttle, 60);
         assert_eq!(service.base_url, None);

@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_delivered_again_has_given_up_its_place() {
+    async fn a_redelivered_message_has_freed_its_slot() {
         let queue = LocalQueue::new();
         queue.send(work(1, 0), Duration::ZERO);
         queue.send(work(1, 1), Duration::ZERO);

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_thousand_sites_suspected_at_once_hold_nobody_up() {
+    async fn a_thousand_simultaneous_questions_delay_no_check() {
         let slow = Arc::new(Slow { names: vec!["a"], ..Slow::default() });
         let remote_checks = RemoteChecks::new(Arc::clone(&slow) as Arc<dyn RemoteLocations>);
         let begun = Instant::now();
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn nobody_is_asked_about_private_targets_or_where_there_is_nobody() {
+    async fn private_targets_and_services_without_locations_ask_no_location() {
         let slow = Arc::new(Slow { names: vec!["a"], ..Slow::default() });
         let remote_checks = RemoteChecks::new(Arc::clone(&slow) as Arc<dyn RemoteLocations>)
             .sparing(Arc::new(Intranet));

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_reads_is_dropped_and_counted() {
+    fn lines_that_are_not_read_are_dropped_and_counted() {
         let (lines, reader) = unread();
         let line = "x".repeat(1_023);
         let fit = WAITING_MAX / 1_024;
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_pipe_stops_nobody() {
+    fn a_closed_pipe_does_not_block_writers() {
         let (lines, reader) = unread();
         drop(reader);
         for _ in 0..3 * WAITING_MAX / 1_024 {

@@ -309,7 +309,7 @@ async fn automatic_checks_do_not_stand_in_the_way() {
 }
 
 #[tokio::test]
-async fn one_rule_speaks_at_a_time_enabled_then_quota_then_pending_then_cadence() {
+async fn a_refusal_names_the_first_broken_rule_of_enabled_quota_pending_cadence() {
     let service = Service::start().await;
     let owner = new_team(&service.test, Plan::Starter).await;
     let off = json!({ "tools": { "dns": { "enabled": false } } });

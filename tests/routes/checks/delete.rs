@@ -315,7 +315,7 @@ async fn an_automatic_check_cannot_be_deleted() {
 }
 
 #[tokio::test]
-async fn what_is_no_check_of_the_callers_teams_is_not_found() {
+async fn ids_of_other_resources_and_checks_are_not_found() {
     let (service, owner, _target, site) = watched().await;
     let automatic = listed(&service, &owner, site).await.remove(0);
     let check = run(&service, &owner, site, "status").await;

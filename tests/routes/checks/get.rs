@@ -259,7 +259,7 @@ async fn a_uuid_is_read_in_any_case_and_shown_in_lower_case() {
 }
 
 #[tokio::test]
-async fn what_is_no_check_of_the_callers_teams_is_not_found() {
+async fn ids_that_lead_to_the_site_but_to_no_check_are_not_found() {
     let (service, owner) = Service::with_team().await;
     let site = new_site(&service, &owner, "https://example.com").await;
     let uuid = queue(&service, &owner, site, "dns").await;

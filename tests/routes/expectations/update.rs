@@ -61,7 +61,7 @@ async fn everything_that_can_be_expected_is_kept() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_expected_is_refused_and_changes_nothing() {
+async fn invalid_expectations_are_refused_and_change_nothing() {
     let (service, owner, site) = scene().await;
     let kept = only(&json!({ "kind": "body_contains", "text": "Welcome" }));
     let before = put(&service, &owner, site, &kept).await;

@@ -71,7 +71,7 @@ async fn an_incident_has_what_was_written() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_refused_and_changes_nothing() {
+async fn invalid_incidents_are_refused_and_change_nothing() {
     let (service, owner, path) = arranged().await;
     let with = |field: &str, value: Value| {
         let mut body = delays();

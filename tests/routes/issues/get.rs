@@ -351,7 +351,7 @@ async fn a_uuid_is_read_in_any_case_and_shown_in_lower_case() {
 }
 
 #[tokio::test]
-async fn what_is_no_issue_of_the_callers_teams_is_not_found() {
+async fn ids_that_lead_to_the_site_but_to_no_issue_are_not_found() {
     let (service, owner) = Service::with_team().await;
     let (site, _target) = broken(&service, &owner).await;
     // Ids that lead to the site, but not to an issue.

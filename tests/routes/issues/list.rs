@@ -1,16 +1,16 @@
 //! `GET /issues`: whose issues are listed, filters and order.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use vedette_domain::accounts::account::Role;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::id::{IssueId, SiteId};
 use vedette_domain::issues::Fingerprint;
-use vedette_testkit::{ApiResponse, Member, laid_out, new_team};
+use vedette_testkit::{ApiResponse, Member, new_team};
 use vedette_tests::Service;
 
 use super::{broken, next_run, open};
 use crate::support::{
-    WRONG_PAGES, assert_empty_list, assert_invalid, assert_not_found, assert_plan_required, join,
+    assert_invalid, assert_not_found, assert_page, assert_paged, assert_plan_required, join,
     masked, new_site, odd_spellings, suspend,
 };
 
@@ -66,105 +66,67 @@ async fn a_page_holds_issues_with_their_sites_and_checks() {
     let (service, owner) = Service::with_team().await;
     let (site, target) = broken(&service, &owner).await;
     next_run(&service, site).await;
-    let mut answer = list(&service, &owner, "").await;
+    let answer = list(&service, &owner, "").await;
+    assert_page(&answer, ("/issues", ""), (1, 25, 1));
+    let row = &answer.body["data"][0];
+    let client = service.client(&owner);
+    let alone = client.get(&format!("/issues/{}", row["uuid"].as_str().expect("a uuid"))).await;
+    assert_eq!(&alone.body["data"], row);
     // The settings are those of the site's own route.
-    let of_site = service.client(&owner).get(&format!("/sites/{site}")).await;
+    let of_site = client.get(&format!("/sites/{site}")).await;
     for field in ["monitoring", "issue_settings"] {
-        let shown = answer.body["data"][0]["site"][field].take();
-        assert_eq!(shown, of_site.body["data"][field]);
+        assert_eq!(row["site"][field], of_site.body["data"][field]);
     }
-    insta::assert_snapshot!(masked(&answer, &target), @r#"
+    let mut checks = answer.clone();
+    checks.body = json!({
+        "check": row["check"],
+        "context": row["context"],
+        "last_evaluated_at": row["last_evaluated_at"],
+        "previous_check": row["previous_check"],
+        "updated_at": row["updated_at"],
+    });
+    insta::assert_snapshot!(masked(&checks, &target), @r#"
     200 {
-      "data": [
-        {
-          "acknowledged_at": null,
-          "acknowledged_by": null,
-          "check": {
-            "automatic": true,
-            "completed_at": "2026-11-20T09:59:00+00:00",
-            "created_at": "2026-11-20T09:59:00+00:00",
-            "result": "<HTTP 503>",
-            "run_reason": "scheduled",
-            "site": "<the site>",
-            "status": "completed",
-            "type": "status",
-            "updated_at": "2026-11-20T09:59:00+00:00",
-            "uuid": "01a1f865-22a0-8080-8000-000000000004"
-          },
-          "context": {
-            "failures": 1,
-            "first_failed_at": "2026-11-20T09:54:00+00:00",
-            "last_failed_at": "2026-11-20T09:54:00+00:00",
-            "measured": {
-              "code": 503,
-              "effective_url": "http://127.0.0.1:PORT",
-              "error": null,
-              "incident_status_codes": [400, 401, 403, 404, 405, 408, 410, 429, 500, 501, 502, 503, 504, 521, 522, 523, 524],
-              "redirect_count": 0,
-              "response_time": "<ms>",
-              "up": false
-            }
-          },
-          "created_at": "2026-11-20T09:54:00+00:00",
-          "fingerprint": "status:down",
-          "is_active": true,
-          "last_evaluated_at": "2026-11-20T09:59:00+00:00",
-          "opened_at": "2026-11-20T09:54:00+00:00",
-          "previous_check": {
-            "automatic": true,
-            "completed_at": "2026-11-20T09:54:00+00:00",
-            "created_at": "2026-11-20T09:54:00+00:00",
-            "result": "<HTTP 503>",
-            "run_reason": "scheduled",
-            "site": "<the site>",
-            "status": "completed",
-            "type": "status",
-            "updated_at": "2026-11-20T09:54:00+00:00",
-            "uuid": "01a1f860-8ec0-8080-8000-000000000004"
-          },
-          "resolved_at": null,
-          "resolved_by": null,
-          "severity": "critical",
-          "site": {
-            "created_at": "2026-11-20T09:54:00+00:00",
-            "domain": "127.0.0.1",
-            "enabled_checks": ["status", "ssl", "dns", "broken-links", "performance"],
-            "is_pinned": false,
-            "issue_settings": null,
-            "js_rendered": false,
-            "monitoring": null,
-            "name": "127.0.0.1",
-            "notes": null,
-            "reports": "<its own>",
-            "team_uuid": "00000000-0000-4000-8000-000000000001",
-            "updated_at": "2026-11-20T09:54:00+00:00",
-            "url": "http://127.0.0.1:PORT",
-            "uuid": "00000000-0000-4000-8000-000000000004"
-          },
-          "status": "open",
-          "summary": "127.0.0.1 is down: HTTP 503 Service Unavailable",
-          "team_uuid": "00000000-0000-4000-8000-000000000001",
-          "timeline": [{ "key": "opened", "timestamp": "2026-11-20T09:54:00+00:00", "user": null }],
-          "type": "status",
-          "updated_at": "2026-11-20T09:54:00+00:00",
-          "uuid": "01a1f860-8ec0-8100-8000-000000000004"
-        }
-      ],
-      "links": {
-        "first": "https://monitor.test/api/v1/issues?page=1",
-        "last": "https://monitor.test/api/v1/issues?page=1",
-        "next": null,
-        "prev": null
+      "check": {
+        "automatic": true,
+        "completed_at": "2026-11-20T09:59:00+00:00",
+        "created_at": "2026-11-20T09:59:00+00:00",
+        "result": "<HTTP 503>",
+        "run_reason": "scheduled",
+        "site": "<the site>",
+        "status": "completed",
+        "type": "status",
+        "updated_at": "2026-11-20T09:59:00+00:00",
+        "uuid": "01a1f865-22a0-8080-8000-000000000004"
       },
-      "meta": {
-        "current_page": 1,
-        "from": 1,
-        "last_page": 1,
-        "path": "https://monitor.test/api/v1/issues",
-        "per_page": 25,
-        "to": 1,
-        "total": 1
-      }
+      "context": {
+        "failures": 1,
+        "first_failed_at": "2026-11-20T09:54:00+00:00",
+        "last_failed_at": "2026-11-20T09:54:00+00:00",
+        "measured": {
+          "code": 503,
+          "effective_url": "http://127.0.0.1:PORT",
+          "error": null,
+          "incident_status_codes": [400, 401, 403, 404, 405, 408, 410, 429, 500, 501, 502, 503, 504, 521, 522, 523, 524],
+          "redirect_count": 0,
+          "response_time": "<ms>",
+          "up": false
+        }
+      },
+      "last_evaluated_at": "2026-11-20T09:59:00+00:00",
+      "previous_check": {
+        "automatic": true,
+        "completed_at": "2026-11-20T09:54:00+00:00",
+        "created_at": "2026-11-20T09:54:00+00:00",
+        "result": "<HTTP 503>",
+        "run_reason": "scheduled",
+        "site": "<the site>",
+        "status": "completed",
+        "type": "status",
+        "updated_at": "2026-11-20T09:54:00+00:00",
+        "uuid": "01a1f860-8ec0-8080-8000-000000000004"
+      },
+      "updated_at": "2026-11-20T09:54:00+00:00"
     }
     "#);
 }
@@ -173,7 +135,7 @@ async fn a_page_holds_issues_with_their_sites_and_checks() {
 async fn an_empty_list_has_one_page_and_no_bounds() {
     let (service, owner) = Service::with_team().await;
     let answer = list(&service, &owner, "?severity=info&status=resolved&per_page=7").await;
-    assert_empty_list(&answer, "/issues", "severity=info&status=resolved&per_page=7&", 7);
+    assert_page(&answer, ("/issues", "severity=info&status=resolved&per_page=7&"), (1, 7, 0));
 }
 
 #[tokio::test]
@@ -258,44 +220,12 @@ async fn an_issue_opened_again_moves_to_the_front() {
 async fn pages_of_any_size_put_together_are_the_whole_list() {
     let (service, owner) = Service::with_team().await;
     troubles(&service, &owner).await;
-    let all = listed(&service, &owner, "?per_page=100").await;
-    assert_eq!(all.len(), Fingerprint::ALL.len());
-    for size in [1, 3, all.len()] {
-        let mut next = Some(format!("/issues?per_page={size}"));
-        let mut walked = Vec::new();
-        while let Some(path) = next {
-            let answer = service.client(&owner).get(&path).await;
-            for row in answer.body["data"].as_array().expect("issues") {
-                walked.push(row["uuid"].as_str().expect("a uuid").to_owned());
-            }
-            let link = answer.body["links"]["next"].as_str();
-            next = link.map(|link| link.replace("https://monitor.test/api/v1", ""));
-        }
-        assert_eq!(walked, all, "{size}");
+    let client = service.client(&owner);
+    let count = Fingerprint::ALL.len();
+    for (filter, count) in [("", count), ("severity=critical&status=active&", 4)] {
+        let all = assert_paged(&client, "/issues", filter, &[1, 2, 3, count]).await;
+        assert_eq!(all.len(), count);
     }
-    let page = list(&service, &owner, "?page=2&severity=critical&per_page=2&status=active").await;
-    insta::assert_snapshot!(
-        laid_out(&json!([page.body["links"], page.body["meta"]])),
-        @r#"
-    [
-      {
-        "first": "https://monitor.test/api/v1/issues?severity=critical&per_page=2&status=active&page=1",
-        "last": "https://monitor.test/api/v1/issues?severity=critical&per_page=2&status=active&page=2",
-        "next": null,
-        "prev": "https://monitor.test/api/v1/issues?severity=critical&per_page=2&status=active&page=1"
-      },
-      {
-        "current_page": 2,
-        "from": 3,
-        "last_page": 2,
-        "path": "https://monitor.test/api/v1/issues",
-        "per_page": 2,
-        "to": 4,
-        "total": 4
-      }
-    ]
-    "#
-    );
 }
 
 #[tokio::test]
@@ -332,7 +262,7 @@ async fn a_team_and_a_site_that_do_not_match_give_an_empty_page() {
 }
 
 #[tokio::test]
-async fn what_the_caller_may_not_see_is_not_found_whatever_else_is_wrong() {
+async fn teams_and_sites_of_others_are_not_found_even_if_other_parameters_are_invalid() {
     let (service, owner) = Service::with_team().await;
     let stranger = new_team(&service.test, Plan::Agency).await;
     let site = new_site(&service, &stranger, "https://example.com").await;
@@ -365,9 +295,6 @@ async fn parameters_have_one_form_each() {
         ("site=", "site", "The site field must be a valid UUID.".to_owned()),
     ] {
         assert_invalid(&list(&service, &owner, &format!("?{query}")).await, field, &message);
-    }
-    for (query, field, message) in WRONG_PAGES {
-        assert_invalid(&list(&service, &owner, &format!("?{query}")).await, field, message);
     }
     for (field, uuid) in [("team", owner.team.to_string()), ("site", owner.user.to_string())] {
         for spelling in odd_spellings(&uuid) {
@@ -410,16 +337,4 @@ async fn teams_without_an_active_plan_are_left_out_unless_they_are_named() {
     assert_plan_required(&list(&service, &owner, &format!("?site={}", sites[1])).await);
     suspend(&service, &owner).await;
     assert_eq!(listed(&service, &owner, "").await, [""; 0]);
-}
-
-#[tokio::test]
-async fn issues_read_the_same_in_the_list_and_alone() {
-    let (service, owner) = Service::with_team().await;
-    let (site, _target) = broken(&service, &owner).await;
-    next_run(&service, site).await;
-    let list = list(&service, &owner, "").await;
-    let row: &Value = &list.body["data"][0];
-    let uuid = row["uuid"].as_str().expect("a uuid");
-    let alone = service.client(&owner).get(&format!("/issues/{uuid}")).await;
-    assert_eq!(&alone.body["data"], row);
 }

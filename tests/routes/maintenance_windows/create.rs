@@ -58,7 +58,7 @@ async fn a_window_without_a_start_starts_now_and_is_for_all_sites() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_refused_and_changes_nothing() {
+async fn invalid_windows_are_refused_and_change_nothing() {
     let (service, owner) = Service::with_team().await;
     let other = new_team(&service.test, Plan::Agency).await;
     let foreign = new_site(&service, &other, "https://other.example").await;

@@ -35,7 +35,7 @@ async fn a_window_that_takes_place_once_is_gone_and_another_comes_again() {
 }
 
 #[tokio::test]
-async fn what_is_not_active_is_not_ended() {
+async fn only_an_active_window_can_be_ended() {
     let (service, owner) = Service::with_team().await;
     let window = added(&service, &owner, &weekly()).await;
     let message = "The maintenance window is not active.";

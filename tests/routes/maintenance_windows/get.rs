@@ -20,7 +20,7 @@ async fn a_window_is_read_until_it_is_over() {
 }
 
 #[tokio::test]
-async fn what_is_no_window_of_the_team_is_not_found() {
+async fn a_window_is_not_found_under_another_team() {
     let (service, owner) = Service::with_team().await;
     let window = added(&service, &owner, &weekly()).await;
     let other = new_team(&service.test, Plan::Agency).await;

@@ -45,7 +45,7 @@ async fn a_site_that_is_gone_does_not_keep_a_window_from_changing() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_refused_and_changes_nothing() {
+async fn invalid_changes_are_refused_and_change_nothing() {
     let (service, owner) = Service::with_team().await;
     let window = added(&service, &owner, &weekly()).await;
     let client = service.client(&owner);

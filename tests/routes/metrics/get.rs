@@ -127,7 +127,7 @@ async fn issues_count_under_the_severity_that_the_site_chose() {
 }
 
 #[tokio::test]
-async fn prometheus_reads_it_every_minute_and_nobody_more_often() {
+async fn metrics_are_limited_to_one_read_of_a_team_per_window() {
     let (service, owner) = Service::with_team().await;
     let first = get(&service, &owner, owner.team).await;
     assert_eq!(first.status, 200);

@@ -165,7 +165,7 @@ async fn what_was_read_on_a_smaller_plan_can_be_sent_back_too() {
 }
 
 #[tokio::test]
-async fn what_is_left_out_stays() {
+async fn omitted_settings_are_unchanged() {
     let (service, owner) = Service::with_team().await;
     let first = json!({
         "tools": {
@@ -228,7 +228,7 @@ async fn settings_and_their_tools_are_required_objects() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_refused_at_its_path_and_changes_nothing() {
+async fn invalid_settings_are_refused_at_their_path_and_change_nothing() {
     let service = Service::start().await;
     let owner = new_team(&service.test, Plan::Starter).await;
     let before = get(&service, &owner, owner.team).await;

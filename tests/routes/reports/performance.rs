@@ -138,7 +138,7 @@ async fn days_are_between_1_and_365() {
 }
 
 #[tokio::test]
-async fn other_tools_do_not_count() {
+async fn checks_of_other_tools_are_not_in_the_performance_report() {
     let (service, owner, site) = watched().await;
     service.consume().await;
     let list = service.client(&owner).get(&format!("/sites/{site}/checks")).await;

@@ -191,7 +191,7 @@ async fn up_is_what_the_check_found_whatever_opens_an_issue() {
 }
 
 #[tokio::test]
-async fn the_time_that_a_connection_took_to_fail_counts() {
+async fn the_time_until_a_connection_failed_counts_as_response_time() {
     let (service, owner, site) = quiet(Plan::Agency).await;
     scheduled(&service, site, "2026-11-20T10:00:00Z", status(200, 80.0)).await;
     scheduled(&service, site, "2026-11-20T10:05:00Z", status(0, 30_000.4)).await;

@@ -146,7 +146,7 @@ async fn a_deletion_survives_what_goes_wrong_on_the_way_to_the_table() {
 }
 
 #[tokio::test]
-async fn other_sites_stay() {
+async fn deleting_a_site_leaves_other_sites() {
     let (service, owner) = Service::with_team().await;
     let site = new_site(&service, &owner, "https://example.com").await;
     let other = new_site(&service, &owner, "https://example.org").await;

@@ -288,7 +288,7 @@ async fn what_was_read_can_be_sent_back_and_changes_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_left_out_stays() {
+async fn omitted_fields_are_unchanged() {
     let scene = Scene::start().await;
     let all = json!({
         "url": URL,

@@ -92,7 +92,7 @@ async fn an_unlisted_page_has_a_secret_address() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_refused_and_changes_nothing() {
+async fn invalid_pages_are_refused_and_change_nothing() {
     let (service, owner) = Service::with_team().await;
     let other = new_team(&service.test, Plan::Agency).await;
     let foreign = new_site(&service, &other, "https://other.example").await;

@@ -35,7 +35,7 @@ async fn what_is_omitted_stays_and_components_keep_their_ids() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_refused_and_changes_nothing() {
+async fn invalid_changes_are_refused_and_change_nothing() {
     let (service, owner) = Service::with_team().await;
     let client = service.client(&owner);
     let page = added(&service, &owner, "meridian").await;

@@ -76,7 +76,7 @@ async fn limits_follow_the_plan_and_say_what_is_used() {
 }
 
 #[tokio::test]
-async fn the_middle_plan_lies_between() {
+async fn the_limits_of_the_growth_plan_are_shown() {
     let service = Service::start().await;
     let owner = new_team(&service.test, Plan::Growth).await;
     let limits = &get(&service, &owner, owner.team).await.body["data"]["limits"];
@@ -89,7 +89,7 @@ async fn the_middle_plan_lies_between() {
 }
 
 #[tokio::test]
-async fn what_is_used_beyond_a_smaller_plan_leaves_nothing_and_not_less() {
+async fn usage_above_the_limits_of_a_smaller_plan_leaves_zero_remaining() {
     let (service, owner) = Service::with_team().await;
     for number in 1..=6 {
         new_site(&service, &owner, &format!("https://example.com/{number}")).await;

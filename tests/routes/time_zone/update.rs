@@ -32,7 +32,7 @@ async fn a_zone_is_chosen_in_any_case_and_given_up_again() {
 }
 
 #[tokio::test]
-async fn what_is_no_zone_is_refused_and_changes_nothing() {
+async fn invalid_zones_are_refused_and_change_nothing() {
     let (service, owner) = Service::with_team().await;
     patch(&service, &owner, &json!({ "time_zone": "Europe/Berlin" })).await;
     let unknown = "The time_zone field must be an IANA time zone name, such as Europe/Berlin.";

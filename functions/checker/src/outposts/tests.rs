@@ -84,7 +84,7 @@ async fn an_outpost_is_asked_in_its_region_once() {
 }
 
 #[tokio::test]
-async fn whatever_goes_wrong_is_no_vote() {
+async fn a_failed_call_of_an_outpost_is_no_vote() {
     let id = "x-amzn-requestid";
     for (answer, reason) in [
         ((429, "x-amzn-errortype", "{}"), NoVote::Busy),

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_a_provider_only_where_all_of_it_is_said() {
+    fn a_provider_needs_all_of_its_settings() {
         assert!(read(&[]).expect("nothing").is_none());
         let config = read(&ALL).expect("all").expect("a provider");
         assert_eq!(config.issuer.as_str(), "https://id.example.com/realms/ops");
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_nobody_can_read_on_the_way_is_an_issuer() {
+    fn an_issuer_needs_https_unless_it_is_local() {
         let issuer = |url| {
             let mut all = ALL;
             all[0].1 = url;

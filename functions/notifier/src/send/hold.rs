@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_finds_out_is_a_new_failure_if_it_is_worse() {
+    fn a_worse_result_of_a_manual_try_is_a_new_failure() {
         let (mut hold, health) = (Hold::default(), Health::default());
         hold.report_to(health.clone());
         let settle = |reason, failure: SenderFailure, second| {
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_recipient_brings_up_holds_no_other_mail() {
+    fn a_failure_of_one_recipient_holds_no_other_mail() {
         let hold = Hold::default();
         let relay = SenderFailure { is_of_all: false, ..SenderFailure::refused("no relay") };
         assert_eq!(fail(&hold, &relay, 0), (Report::Error, 300));

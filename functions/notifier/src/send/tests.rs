@@ -373,7 +373,7 @@ async fn a_receiver_that_hangs_is_given_up() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_no_reason_to_give_up() {
+async fn a_refused_connection_is_retried() {
     let port = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let address = port.local_addr().expect("an address");
     drop(port);

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_description_has_no_texts() {
+    fn an_invalid_description_of_a_stack_has_no_texts() {
         for other in ["", "{}", "<a", "<a><b>text"] {
             assert_eq!(texts(other), [], "{other}");
         }

@@ -153,7 +153,7 @@ async fn a_channel_is_added_and_its_url_is_never_shown() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_posted_to_is_no_channel() {
+async fn a_channel_without_a_valid_url_is_refused() {
     let (bench, team) = bench().await;
     let ran = bench.add(&team, "teams", "http://example.com/hook", "").await;
     let said = "The url field must start with https://.";
@@ -260,7 +260,7 @@ async fn a_webhook_shows_its_key_once_and_gets_a_new_one() {
 }
 
 #[tokio::test]
-async fn an_address_is_asked_before_it_receives_anything() {
+async fn an_address_must_confirm_before_it_receives_alerts() {
     let (bench, team) = bench().await;
     let added = bench.run(&format!("channel add {team} email ada@example.com")).await;
     insta::assert_snapshot!(added.out, @r"

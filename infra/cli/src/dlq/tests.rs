@@ -93,7 +93,7 @@ async fn messages_are_shown_in_words_and_stay() {
 }
 
 #[tokio::test]
-async fn what_is_looked_at_is_given_back_when_looking_fails() {
+async fn peeked_messages_are_returned_if_peeking_fails() {
     let deployment = with_dead_letters().await;
     deployment.aws.account().refuse_after("ReceiveMessage", 1, "OverLimit");
     let said = deployment.refused("dlq show status --limit 100").await;
@@ -128,7 +128,7 @@ async fn messages_are_sent_again_in_the_name_of_their_team() {
 }
 
 #[tokio::test]
-async fn whoever_stops_halfway_has_sent_twice_and_lost_nothing() {
+async fn an_interrupted_redrive_repeats_messages_and_loses_none() {
     for (operation, twice) in [("SendMessage", 0), ("DeleteMessage", 1)] {
         let deployment = with_dead_letters().await;
         deployment.aws.account().refuse_after(operation, 7, "InternalError");

@@ -99,7 +99,7 @@ async fn a_window_ends_with_its_command_which_says_the_exit_code() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_refused() {
+async fn invalid_arguments_are_refused() {
     let (bench, team) = arranged().await;
     let other = SITE.replace('7', "8");
     for (command, code, why) in [

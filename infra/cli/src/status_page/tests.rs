@@ -74,7 +74,7 @@ async fn an_incident_is_written_updated_and_deleted() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_is_refused() {
+async fn invalid_arguments_are_refused() {
     let (bench, team) = arranged().await;
     let taken = format!("status-page create {team} --slug meridian --name Other");
     assert_eq!(bench.refused(&taken).await, "The slug is taken.");

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_not_arrived_takes_nothing_from_others() {
+    fn bytes_that_have_not_arrived_take_nothing_from_the_budget_of_others() {
         let memory = BodyMemory::new();
         let announced: Vec<_> = (0..100).map(|n| reserve(&memory, n).expect("memory")).collect();
         assert_eq!(memory.all.available_permits(), BODIES_MAX);

@@ -296,13 +296,13 @@ const SMALL_DISK: &str = "VEDETTE_TEST_SMALL_DISK";
 
 /// SQLite opens files by path, so the test runs again in the namespace that has the disk.
 #[tokio::test]
-async fn a_full_disk_gets_no_backup() {
+async fn a_backup_onto_a_full_disk_fails() {
     if let Some(disk) = std::env::var_os(SMALL_DISK) {
         return fill_the_disk(Path::new(&disk)).await;
     }
     let disk = tempfile::tempdir().expect("a folder");
     let script = "mount -t tmpfs -o size=16m,mode=700 tmpfs \"$0\" && echo mounted && \
-                  exec \"$1\" --exact backup::a_full_disk_gets_no_backup";
+                  exec \"$1\" --exact backup::a_backup_onto_a_full_disk_fails";
     let mut again = Command::new("unshare");
     again.args(["-m", "sh", "-c", script]).arg(disk.path());
     again.arg(std::env::current_exe().expect("this test")).env(SMALL_DISK, disk.path());

@@ -61,7 +61,7 @@ async fn the_longest_waiting_connection_makes_room_and_no_working_one() {
 }
 
 #[tokio::test]
-async fn who_opens_many_connections_shuts_out_nobody_else() {
+async fn a_client_with_many_connections_shuts_out_no_other() {
     let folder = tempfile::tempdir().expect("a folder");
     let (_child, client) = announced(limited("ulimit -n 400", folder.path()), folder.path()).await;
     // Another client has sent half of a request when many clients connect.

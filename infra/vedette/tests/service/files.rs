@@ -90,7 +90,7 @@ async fn a_lost_table_is_not_replaced_by_an_empty_one() {
 }
 
 #[tokio::test]
-async fn a_lost_format_is_named() {
+async fn a_missing_format_file_is_named_in_the_error() {
     let folder = used().await;
     let format = folder.path().join("format");
     for left in [None, Some("")] {

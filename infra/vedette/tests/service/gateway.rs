@@ -74,7 +74,7 @@ async fn pages_are_served_beside_the_routes() {
 }
 
 #[tokio::test]
-async fn whoever_is_no_trusted_proxy_is_taken_for_where_requests_come_from() {
+async fn an_untrusted_proxy_counts_as_the_source_of_its_requests() {
     let folder = tempfile::tempdir().expect("a folder");
     // People can request a link by email only if there is a mail server. Here, there is none.
     let mail = SendConfig::read(
@@ -132,7 +132,7 @@ async fn bodies_and_heads_have_limits() {
 }
 
 #[tokio::test]
-async fn what_is_not_http_is_refused_and_harms_nobody() {
+async fn bytes_that_are_not_http_are_refused_and_harm_nobody() {
     let folder = tempfile::tempdir().expect("a folder");
     let (service, client) = start(folder.path()).await;
     let path = client.sites_path().await;

@@ -31,7 +31,7 @@ async fn plan(client: &Client) -> Value {
 }
 
 #[tokio::test]
-async fn whatever_watches_the_process_learns_whether_it_runs() {
+async fn the_supervisor_learns_whether_the_service_runs() {
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("data");
     let failure = vedette(&data, "health").await.expect_err("nothing was begun");
@@ -163,7 +163,7 @@ async fn a_service_waits_for_a_command_that_works_on_its_folder() {
 }
 
 #[tokio::test]
-async fn a_command_makes_no_folder_of_its_own() {
+async fn a_command_does_not_create_a_data_folder() {
     let folder = tempfile::tempdir().expect("a folder");
     let data = folder.path().join("data");
     let refused = vedette(&data, "team list").await.expect_err("no table");

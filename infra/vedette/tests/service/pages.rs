@@ -74,7 +74,7 @@ async fn who_started_the_service_signs_in_by_its_link_and_adds_a_site() {
 }
 
 #[tokio::test]
-async fn the_first_start_makes_nobody_and_its_link_makes_the_first_account() {
+async fn the_first_start_creates_no_user_and_its_link_creates_the_first_account() {
     let folder = tempfile::tempdir().expect("a folder");
     let options = Options { token: false, ..options(folder.path()) };
     let started = Service::start(options.clone(), config(), mail(folder.path()), None).await;

@@ -562,7 +562,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_secret_or_long_is_named_and_not_shown() {
+    fn secret_or_long_values_are_not_shown_in_the_audit_log() {
         let header = |value: &str| json!({ "tools": {}, "request_header": { "value": value } });
         let expected = ["request_header.value: - to -"];
         assert_eq!(between(header("one"), header("other")), expected);

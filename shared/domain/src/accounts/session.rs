@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_sign_in_sends_follows_from_its_secret_and_its_beginning() {
+    fn the_parameters_of_a_sign_in_are_derived_from_its_secret_and_start() {
         let [secret, other] = [7, 8].map(|byte| SessionSecret::from_random([byte; 32]));
         let attempt = SignInAttempt::new(secret.clone(), now());
         let read = SignInAttempt::parse(&attempt.reveal()).expect("an attempt");

@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_disabled_receives_nothing_until_enabled() {
+    fn a_disabled_channel_receives_nothing_until_it_is_enabled() {
         let chat =
             channel(Target::Slack(Slack { url: SecretUrl::new("https://hooks.slack.com/x") }));
         let now = at("2026-11-20T13:00:00Z");

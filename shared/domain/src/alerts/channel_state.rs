@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn one_message_is_under_way_to_what_is_due_next() {
+    fn only_one_wake_up_message_is_queued_for_a_channel() {
         let mut state = ChannelState::default();
         let mut end = |next, now| state.end(Some(at(next)), at(now)).map(|wait| wait.as_secs());
         for (next, now, expected) in [
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_that_a_fast_clock_took_holds_up_nobody() {
+    fn a_lease_taken_by_a_fast_clock_delays_nothing() {
         for (ahead, is_leased) in [(0, true), (30, true), (3_600, false), (365 * 86_400, false)] {
             let leased = ChannelState::default().leased(at(ahead)).expect("nobody sends");
             assert_eq!(leased.is_leased(at(0)), is_leased, "{ahead}");

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_room_is_counted_and_not_named() {
+    fn sites_beyond_the_size_of_a_message_are_counted() {
         let few = collected(&shops(3), AlertKind::Opened, false);
         assert_eq!((few.alert.title().as_str(), few.named), ("DOWN: 3 sites", 3));
         let line = "Shop 0: example.com is down: HTTP 503 Service Unavailable.";
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_is_told_as_over() {
+    fn resolved_issues_are_described_as_resolved() {
         let over = collected(&shops(2), AlertKind::Resolved, false);
         let line = "Shop 0: resolved after 12 min. example.com was down: HTTP 503 Service \
                     Unavailable.";

@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_says_how_long_there_is_left_today() {
+    fn alerts_about_an_expiry_say_how_long_is_left_today() {
         let opened_at = at("2026-11-20T12:00:00Z");
         let id = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
         let team = TeamId::parse("7e0c1d4a-3b52-4f86-9c1e-2a5d8f604b13").expect("a team id");

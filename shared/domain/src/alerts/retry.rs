@@ -144,14 +144,14 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_that_asks_for_patience_is_given_up_by_time_and_not_by_number() {
+    fn a_receiver_with_retry_after_is_given_up_by_time_and_not_by_number() {
         assert_eq!(waits(&webhook(), Some(60)).len(), 1_000, "of 4,560 in 76 hours");
         assert_eq!(waits(&chat(), Some(3_600)), [3_600.0; 5]);
         assert_eq!(waits(&webhook(), Some(9_000_000))[0], 86_400.0, "not for good");
     }
 
     #[test]
-    fn a_receiver_that_asks_for_no_patience_is_backed_off_from() {
+    fn a_receiver_without_retry_after_gets_a_backoff() {
         for target in [chat(), webhook()] {
             let (kind, unasked) = (target.kind(), waits(&target, None));
             assert_eq!(waits(&target, Some(0)), unasked, "{kind}");

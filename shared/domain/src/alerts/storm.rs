@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_message_has_no_room_for_follows_a_minute_later() {
+    fn alerts_beyond_the_size_of_a_message_follow_a_minute_later() {
         let first = batch(None, 200, at(0));
         let end = batch(first.window, 197, at(60));
         assert_eq!(end.rest, Rest::Together { continues: false });
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_waited_alone_is_told_as_any_other() {
+    fn a_single_alert_that_waited_is_sent_as_usual() {
         let first = batch(None, 4, at(0));
         assert_eq!((first.singles, first.rest), (3, Rest::Until(at(60))));
         let end = batch(first.window, 1, at(75));

@@ -769,7 +769,7 @@ fn an_update_of_an_incident_is_a_mail_of_its_thread_that_can_be_unsubscribed() {
 }
 
 #[test]
-fn a_mail_needs_addresses() {
+fn invalid_mail_addresses_are_refused() {
     for (from, to, said) in [
         ("Vedette", "ada@example.com", "the address of the sender is not valid"),
         ("a@example.com", "Ada <ada@example.com>", "the address of the recipient is not valid"),
@@ -825,7 +825,7 @@ fn a_color_says_how_grave_it_is() {
 }
 
 #[test]
-fn a_name_is_no_markup() {
+fn a_site_name_is_escaped_in_markup() {
     let name =
         "<!channel> <@1> @everyone **b** [a](https://x.test) # & \"' =?utf-8?q?=41?= | `c` ||d||";
     let alert = Alert { name: name.to_owned(), ..down() };

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_stays_a_line() {
+    fn text_with_line_breaks_stays_on_one_line() {
         for (text, line) in [
             ("Shop\r\nBcc: all@example.com", "Shop Bcc: all@example.com"),
             ("\u{202e}pohS\u{2066} now\u{200f}", "pohS now"),

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn what_people_do_not_know_waits_until_it_is_due_and_they_are_awake() {
+    fn alerts_wait_until_they_are_due_and_quiet_time_is_over() {
         let opened_at = at("2026-11-20T09:54:00Z");
         let id = IssueId::new(SiteId(Uuid::from_u128(7)), Fingerprint::StatusDown, opened_at);
         let issue = Issue {

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn the_samples_are_jobs() {
+    fn the_sample_events_are_valid_jobs() {
         let read = |sample: &str| serde_json::from_str::<BrowserJob>(sample).expect("a job").tool();
         let crawl = read(include_str!("../../../../events/browser/crawl.json"));
         let audit = read(include_str!("../../../../events/browser/audit.json"));
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_answer_to_the_job_is_refused() {
+    fn answers_that_do_not_match_the_job_are_refused() {
         let of_crawl = BrowserAnswer::Crawled(crawled(Vec::new()));
         let of_audit = BrowserAnswer::Audited(Box::new(audited()));
         let elsewhere = PerformanceResult { url: "https://example.com/".to_owned(), ..audited() };
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_crawl_could_find_is_refused() {
+    fn impossible_results_of_a_crawl_are_refused() {
         let refused = |result: LinksResult| finish(&crawl(), &BrowserAnswer::Crawled(result));
         let many = crawled(vec![broken(1); MAX_URLS]);
         assert!(refused(many.clone()).is_ok());
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_audit_could_measure_is_refused() {
+    fn impossible_results_of_an_audit_are_refused() {
         let sent = serde_json::to_value(BrowserAnswer::Audited(Box::new(audited()))).expect("JSON");
         let answered = |at: &str, value: Value| {
             let mut changed = sent.clone();

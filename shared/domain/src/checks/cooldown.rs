@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_fast_clock_counted_holds_up_nothing() {
+    fn counts_from_a_fast_clock_delay_nothing() {
         let site = url("https://site.test");
         for ahead in [60, 365 * 24 * 60] {
             let mut cooldowns = Cooldowns::default();

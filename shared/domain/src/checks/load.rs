@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_buckets_save_follows_the_runs_of_a_month() {
+    fn savings_of_buckets_are_computed_from_the_runs_of_a_month() {
         let load = of(7_000, Tool::Status, 1);
         assert_eq!(load.runs_per_month(), 302_400_000);
         assert!((load.saved_by_buckets() - 438.48).abs() < 0.001, "{}", load.saved_by_buckets());

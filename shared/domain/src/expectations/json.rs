@@ -295,14 +295,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_serde_reads_is_read(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn json_that_serde_accepts_is_accepted(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             if serde_json::from_slice::<Value>(&bytes).is_ok() {
                 prop_assert!(parse(&bytes).is_ok());
             }
         }
 
         #[test]
-        fn what_json_has_is_found(path in "(/[a-z~/]{0,3}){0,4}", text in "\\PC{0,8}") {
+        fn values_of_valid_json_are_found(path in "(/[a-z~/]{0,3}){0,4}", text in "\\PC{0,8}") {
             let document = json!({ "a": [1], "": { "b": true } });
             if let Ok(pointer) = JsonPointer::parse(&path) {
                 prop_assert_eq!(pointer.as_str(), &path);

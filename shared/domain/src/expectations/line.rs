@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_line_is_said() {
+    fn invalid_lines_are_refused_with_the_reason() {
         use ExpectationKind::{BodyContains, HeaderEquals, JsonEquals, ResponseTime};
         let long = "x".repeat(EXPECTED_TEXT_MAX + 1);
         for (kind, line, why) in [
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_needs_get_and_one_limit_is_enough() {
+    fn expectations_of_bodies_need_get_and_a_second_limit_is_refused() {
         let limit = || Expectation::ResponseTime { max_ms: 5 };
         let text = Expectation::BodyLacks { text: "x".to_owned() };
         let expectations = vec![limit(), text, limit()];

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn each_step_of_a_life_is_an_entry() {
+    fn each_transition_of_an_issue_is_an_entry() {
         let open = Lifecycle::open(at(0));
         let taken = open.acknowledge(at(1), user()).expect("open");
         let over = taken.resolve(at(2), None).expect("active");
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_timeline_is_refused() {
+    fn invalid_timelines_are_refused() {
         let whole = stored(&Timeline::default().then(Lifecycle::open(at(0))));
         let mut of_user = whole.clone();
         of_user[0] |= HAS_USER;

@@ -756,7 +756,7 @@ mod tests {
         /// After every event, the tracker agrees with the sequence of observations. Thresholds may change before any
         /// observation, slots may come twice or late, and the tracker may go through its stored form at any time.
         #[test]
-        fn it_tells_the_same_story_as_the_row(
+        fn the_tracker_agrees_with_the_stored_issue(
             row in prop::collection::vec((0_i64..3, any::<bool>(), thresholds(), any::<bool>(), 0_u8..20), 0..60),
         ) {
             let mut tracker = Tracker::default();

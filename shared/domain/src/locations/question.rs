@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_question_names_nobody_and_its_header_is_not_shown() {
+    fn a_question_contains_no_names_and_its_header_is_not_shown() {
         let url: Url = "https://example.com/health".parse().expect("a URL");
         let question =
             Question::new(url, Some(("Authorization", "Bearer s3cr3t")), Duration::from_secs(9));

@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_agrees_confirms_and_no_answer_is_no_vote() {
+    fn one_agreeing_location_confirms_and_a_missing_answer_does_not_count() {
         let silent = || Err(NoVote::Busy);
         for (votes, confirmation) in [
             (vec![], Some(Confirmation::Unconfirmed)),

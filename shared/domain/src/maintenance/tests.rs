@@ -232,7 +232,7 @@ fn a_rule_ends_with_the_last_start_at_or_before_its_end() {
 }
 
 #[test]
-fn what_somebody_ends_is_over_and_the_next_instance_is_not() {
+fn ending_an_instance_leaves_the_next_one() {
     let daily = MaintenanceWindow {
         id: WindowId(Uuid::from_u128(2)),
         ..window("UTC", "2026-11-29T02:00", 60, Some("FREQ=DAILY"))

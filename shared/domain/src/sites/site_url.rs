@@ -566,7 +566,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn canonical_forms_are_their_own(text in addresses()) {
+        fn a_canonical_url_is_unchanged_by_canonicalization(text in addresses()) {
             check_canonical(&text)?;
         }
 

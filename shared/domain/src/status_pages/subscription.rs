@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mailbox_that_never_accepts_keeps_nobody_else_waiting() {
+    fn a_failing_mailbox_delays_no_other_subscriber() {
         let (one, two) =
             (SubscriptionId(uuid::Uuid::from_u128(1)), SubscriptionId(uuid::Uuid::from_u128(2)));
         let mut mailing = Mailing { after: Some(one), ..mailing() };

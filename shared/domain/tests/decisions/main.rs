@@ -72,7 +72,7 @@ fn live_all(seeds: u64) -> Counts {
 }
 
 #[test]
-fn thousands_of_lives() {
+fn thousands_of_random_runs_keep_the_rules() {
     let all = live_all(SEEDS);
     for (what, count) in all.of_a_life(SEEDS) {
         assert!(count >= 1, "{what} are too rare to be tested: {all:?}");
@@ -80,7 +80,7 @@ fn thousands_of_lives() {
 }
 
 #[test]
-fn a_seed_repeats_its_life() {
+fn a_seed_repeats_its_run() {
     let [one, other] = [(); 2].map(|()| {
         let mut world = World::begin(13, true);
         world.live();
@@ -92,7 +92,7 @@ fn a_seed_repeats_its_life() {
 /// `SIMULATE` is `decisions N`.
 #[ignore = "on demand: make simulate ARGS='decisions SEED'"]
 #[test]
-fn one_life() {
+fn a_single_run_by_its_seed() {
     #[expect(clippy::disallowed_methods, reason = "the domain has nobody who reads it")]
     let asked = std::env::var("SIMULATE").unwrap_or_default();
     // Otherwise the name of another simulation.

@@ -319,7 +319,7 @@ fn listening() -> HashSet<String> {
 }
 
 #[tokio::test]
-async fn nobody_else_finds_a_door_and_the_browser_finds_nothing_of_ours() {
+async fn the_browser_opens_no_port_and_inherits_nothing() {
     let Some(chromium) = installed_chromium() else { return };
     let site = Server::http(|head| match path(head) {
         "/" => html("<script>fetch('/done')</script>"),

@@ -58,7 +58,7 @@ fn the_resolvers_are_asked_once_in_ten_seconds_at_most() {
 }
 
 #[test]
-fn the_operator_is_told_when_an_outage_begins_and_when_it_is_over() {
+fn the_operator_is_reported_when_an_outage_begins_and_when_it_is_over() {
     let mut last = Last::default();
     let answers = [true, true, false, false, true, false, true, true];
     let now = Instant::now();
@@ -214,7 +214,7 @@ async fn an_error_of_a_resolver_is_an_answer_and_a_closed_or_silent_connection_i
 }
 
 #[tokio::test]
-async fn while_there_is_no_connection_it_is_looked_for_again() {
+async fn a_lost_connection_is_looked_for_again() {
     let scene = Scene::start().await;
     let connectivity = scene.alive();
     connectivity.look_again(&scene.guard).await;

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_list_is_told() {
+    fn invalid_lists_are_refused_with_the_reason() {
         use DohServerError::{Count, Name, Repeated, Shape, Url};
         let owned = str::to_owned;
         let nine: Vec<_> = (0..9).map(|index| format!("s{index}=https://a/")).collect();

@@ -274,7 +274,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_beginning_has_an_encoding(
+        fn any_bytes_have_an_encoding(
             html in proptest::collection::vec(
                 proptest::sample::select(vec![
                     "<meta ", "charset", "=", "content", "'", "http-equiv", "<!--", ">", "/", "gbk", " ", "<?xml",

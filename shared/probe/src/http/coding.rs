@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_packed_as_it_says_gives_nothing() {
+    fn a_body_that_does_not_match_its_content_encoding_is_empty() {
         for coding in [Coding::Gzip, Coding::Deflate, Coding::Brotli] {
             let out = unpacked(&[coding], b"<!doctype html><a href=/x>", 1_000);
             assert!(!out.starts_with(b"<!doctype"), "{coding:?}");

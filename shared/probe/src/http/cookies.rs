@@ -453,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_makes_us_keep_is_limited() {
+    fn cookies_of_a_server_take_bounded_memory() {
         const URL: &str = "http://example.com/";
         let many: Vec<_> = (0..1_000).map(|number| format!("c{number}=1")).collect();
         let many = sent(URL, &many.iter().map(String::as_str).collect::<Vec<_>>(), URL);

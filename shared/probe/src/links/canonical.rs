@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_of_the_web_is_told_apart() {
+    fn references_that_are_no_web_links_are_distinguished() {
         let base = base("https://example.com/");
         for reference in [
             "mailto:a@example.com",

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_waits_long_for_what_is_late() {
+    fn results_do_not_wait_long_for_a_late_one() {
         let now = Instant::now();
         let mut buffer = ReorderBuffer::new();
         let [late, second, third] = [0, 0, 0].map(|_| buffer.reserve(now));

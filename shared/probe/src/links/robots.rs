@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_group_for_us_counts_or_else_the_one_for_all() {
+    fn the_group_for_vedette_takes_precedence_over_the_one_for_all() {
         let both = "User-agent: *\nDisallow: /\n\nUser-agent: Vedette\nDisallow: /private\n";
         for (text, path, allowed) in [
             ("", "/", true),
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_nothing_ends() {
+    fn rules_beyond_the_limit_of_lines_are_ignored() {
         for end in ["\n", "\r", "\0"] {
             let obeyed = |before| {
                 let text = format!("{}User-agent: *\nDisallow: /y\n", end.repeat(before));

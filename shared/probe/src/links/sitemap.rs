@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_bounded() {
+    fn a_sitemap_takes_bounded_memory() {
         let long = format!("http://example.com/{}\n", "x".repeat(1_000)).repeat(10_000);
         let bytes: usize = parse(long.as_bytes()).pages.iter().map(String::len).sum();
         assert!(bytes <= TEXT_LIMIT && bytes > TEXT_LIMIT - 2_000);

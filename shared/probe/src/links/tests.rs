@@ -80,7 +80,7 @@ fn anchors(paths: impl IntoIterator<Item = impl std::fmt::Display>) -> String {
 }
 
 #[tokio::test]
-async fn a_site_is_crawled_and_its_broken_links_are_told_with_their_source() {
+async fn a_site_is_crawled_and_its_broken_links_are_reported_with_their_source() {
     let site = Site::start(|asked| match asked.target.as_str() {
         "/" => Reply::html("<a href=/a>a</a><a href=b#x>b</a><a href=/gone><img src=/no.png>"),
         "/a" => Reply::html("<a href=/>home</a><a href=/gone>again</a><a href=/c/>c</a>"),

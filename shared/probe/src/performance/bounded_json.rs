@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_take_much_memory_is_not_read() {
+    fn json_beyond_the_limits_is_not_read() {
         for (unit, most) in [("{}", MAX_OBJECTS), ("0", MAX_VALUES + 1)] {
             let list = |count: usize| format!("[{}]", vec![unit; count].join(","));
             assert!(parse(list(most).as_bytes()).is_some(), "{unit}");

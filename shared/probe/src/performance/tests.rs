@@ -121,7 +121,7 @@ async fn a_page_without_figures_fails_with_lighthouses_code() {
 }
 
 #[tokio::test]
-async fn what_needs_no_browser_to_fail_starts_none() {
+async fn a_check_that_fails_before_the_audit_starts_no_browser() {
     let auditor = fake("exit 1");
     let url = Url::parse("http://127.0.0.1:1/").expect("a URL");
     let error = probe(&guard(), &auditor.auditor, &of(&url)).await.expect_err("unreachable");
@@ -157,7 +157,7 @@ async fn audit_by(script: &str) -> Result<PerformanceResult, CheckError> {
 }
 
 #[tokio::test]
-async fn whatever_node_says_is_taken() {
+async fn any_output_of_the_audit_is_handled() {
     for (script, code, reason) in [
         ("exit 1", AUDIT_FAILED, json!("NO_REPORT")),
         ("echo broken >&2; echo '{'", AUDIT_FAILED, json!("NO_REPORT")),
@@ -237,7 +237,7 @@ async fn audits_take_turns() {
 }
 
 #[test]
-fn what_is_not_installed_is_said() {
+fn missing_parts_of_lighthouse_are_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let nowhere = folder.path().as_os_str();
     let find =
@@ -309,7 +309,7 @@ async fn pagespeed_audits_and_adds_field_data() {
 }
 
 #[tokio::test]
-async fn pagespeeds_refusals_are_told_without_the_key() {
+async fn pagespeeds_refusals_are_reported_without_the_key() {
     for (code, body, expected, reason) in [
         (
             500,

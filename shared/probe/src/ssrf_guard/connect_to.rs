@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said() {
+    fn invalid_detours_are_refused_with_the_reason() {
         let owned = str::to_owned;
         for (text, error) in [
             ("", ConnectToError::Shape(owned(""))),

@@ -45,7 +45,7 @@ fn failure_words(result: &StatusResult) -> &str {
 }
 
 #[tokio::test]
-async fn an_answer_is_told_in_full() {
+async fn an_answer_is_reported_in_full() {
     let server = Server::http(|_| status(200)).await;
     let url = server.url("/shop?a=1#top");
     let result = completed(&guard(), &url).await;

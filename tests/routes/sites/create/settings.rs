@@ -9,7 +9,7 @@ use super::{Creator, nested, setting, team_on, team_with};
 use crate::support::assert_invalid;
 
 #[tokio::test]
-async fn what_a_new_site_says_is_its_own_although_the_team_says_so_too() {
+async fn a_setting_sent_for_a_new_site_is_an_override_even_if_it_equals_the_teams() {
     let (service, owner) = Service::with_team().await;
     let creator = Creator::new(&service, &owner);
     let first = creator.post(&json!({ "url": "https://example.com" })).await;

@@ -12,7 +12,7 @@ use super::{Scene, URL};
 use crate::support::{assert_invalid, set_plan};
 
 #[tokio::test]
-async fn what_breaks_a_limit_is_refused_at_its_path_and_changes_nothing() {
+async fn settings_beyond_a_limit_are_refused_at_their_path_and_change_nothing() {
     let scene = Scene::start().await;
     let before = scene.get().await;
     for (settings, path, complaint) in [

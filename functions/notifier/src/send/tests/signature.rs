@@ -48,7 +48,7 @@ fn another_implementation_verifies_it() {
 }
 
 #[test]
-fn while_keys_change_both_are_good() {
+fn both_keys_sign_during_a_rotation() {
     let now = vedette_runtime::Clock::system().now();
     let until = now + SignedDuration::from_secs(1);
     let keys = SigningKeys { current: key(2), previous: Some((key(1), until)) };

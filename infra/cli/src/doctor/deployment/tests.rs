@@ -29,7 +29,7 @@ impl Deployment {
 }
 
 #[tokio::test]
-async fn a_deployment_is_well() {
+async fn a_healthy_deployment_has_no_problems() {
     let deployment = Deployment::start().await;
     let ran = deployment.doctor().await;
     assert_eq!((ran.code, ran.said.as_str()), (0, ""), "{}", ran.out);

@@ -305,7 +305,7 @@ fn a_program_gets_the_events_of_an_issue_in_their_order() {
 }
 
 #[test]
-fn what_cannot_be_sent_now_stays() {
+fn messages_that_cannot_be_sent_now_stay_queued() {
     let test = || Queued::test("1".to_owned(), at(0));
     let reason = || Some(crate::alerts::channel::Disabled { at: at(-5), reason: String::new() });
     let disabled = |target| Channel { disabled: reason(), ..channel(target) };

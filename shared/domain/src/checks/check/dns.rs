@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_registration_has_instants_as_everywhere() {
+    fn the_times_of_a_registration_have_the_format_of_the_api() {
         let registration = Registration {
             domain: "example.com".to_owned(),
             registrar: None,

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shape_is_one() {
+    fn a_result_has_exactly_the_fields_of_the_api() {
         let metric = |value| LabMetric {
             value: Some(value),
             display_value: Some("x".to_owned()),

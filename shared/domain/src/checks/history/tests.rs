@@ -74,7 +74,7 @@ fn instants() -> impl Strategy<Value = Vec<(usize, usize, i64)>> {
 
 proptest! {
     #[test]
-    fn every_page_is_what_a_sorted_list_would_give(
+    fn every_page_equals_a_slice_of_the_sorted_list(
         checks in instants(),
         offset in 0..450_u64,
         limit in 1..100_u64,

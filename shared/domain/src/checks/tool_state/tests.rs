@@ -580,7 +580,7 @@ proptest! {
     /// For any change of the clock: the run that is due now counts, unless a slot within the tolerance was already
     /// counted, and the sums of all days match the saved runs.
     #[test]
-    fn no_clock_stops_the_checks(
+    fn checks_go_on_whatever_the_clock_says(
         runs in prop::collection::vec((-400_000_i64..400_000, 0..3_u8), 0..60),
     ) {
         let mut state = ToolState::of_new_site(after(0));

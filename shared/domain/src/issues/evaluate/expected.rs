@@ -104,7 +104,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_is_expected_is_evaluated_if_it_was_judged() {
+    fn expectations_are_evaluated_only_if_they_were_judged() {
         let two = [Fingerprint::StatusExpectation, Fingerprint::StatusSlow];
         let [expectation, slow] = two;
         let of_both = of_each_kind();

@@ -122,7 +122,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn the_threshold_decides() {
+    fn an_issue_needs_as_many_broken_links_as_the_threshold() {
         for (statuses, threshold, summary) in [
             (&[][..], 1, "no broken links on 3 pages"),
             (&[404], 2, "1 broken link on 3 pages"),

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::*;
 
 #[test]
-fn the_seeds_are_taken() {
+fn the_seeds_of_the_fuzzer_are_accepted() {
     let seeds = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/settings"));
     let mut count = 0;
     for file in std::fs::read_dir(seeds).expect("a folder of seeds") {

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn what_a_site_says_is_kept_as_it_said_it() {
+fn overrides_of_a_site_are_stored_as_sent() {
     for sent in [
         json!({}),
         at("tools.status.enabled", &json!(false)),

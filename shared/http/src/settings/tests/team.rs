@@ -12,7 +12,7 @@ fn growth(sent: &Value) -> Result<Settings, Value> {
 }
 
 #[test]
-fn what_is_omitted_stays() {
+fn omitted_settings_are_unchanged() {
     let current = Settings::defaults(Plan::Growth);
     let sent = json!({"tools": {"dns": {
         "enabled": false, "cadence_minutes": 30, "settings": {"failures_to_open": 4},

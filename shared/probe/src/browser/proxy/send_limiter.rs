@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_no_more_addresses_than_can_be_remembered() {
+    fn no_address_is_contacted_beyond_those_that_are_remembered() {
         let sent = SendLimiter::new(Duration::from_secs(2));
         let now = Instant::now();
         let admitted =

@@ -205,7 +205,7 @@ fn a_host_is_the_same_with_and_without_www() {
 }
 
 #[tokio::test]
-async fn a_connection_that_lies_still_ends() {
+async fn an_idle_connection_is_closed() {
     let server = Server::raw(|mut stream| async move {
         let _ = stream.write_all(b"hello").await;
         sleep(Duration::from_secs(60)).await;

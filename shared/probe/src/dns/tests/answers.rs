@@ -143,7 +143,7 @@ async fn an_alias_to_nowhere_cannot_be_looked_up() {
 }
 
 #[tokio::test]
-async fn a_long_text_is_whole() {
+async fn a_long_txt_record_is_joined() {
     const LONG: &str = match std::str::from_utf8(&[b'k'; 700]) {
         Ok(text) => text,
         Err(_) => "",
@@ -171,7 +171,7 @@ async fn names_are_asked_for_as_dns_writes_them() {
 }
 
 #[tokio::test]
-async fn private_addresses_are_told_and_nobody_is_asked_about_them() {
+async fn private_addresses_are_reported_and_no_one_is_asked_about_them() {
     let scene = Scene::new();
     let site = Zone::Holds(&[("A", "10.0.0.5"), ("A", "169.254.169.254"), ("AAAA", "fd00::1")]);
     let one = scene.server("one", [("example.com", site)]).await;

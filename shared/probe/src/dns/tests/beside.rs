@@ -210,7 +210,7 @@ async fn a_registration_that_ends_soon_is_asked_for_at_every_check() {
 }
 
 #[tokio::test]
-async fn without_a_registration_it_is_told_why() {
+async fn without_a_registration_the_reason_is_reported() {
     let scene = Scene::new();
     let one = scene.server("one", []).await;
     let tls = || scene.authority.server(&["127.0.0.1"], CURRENT, &[]);

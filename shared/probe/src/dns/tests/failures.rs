@@ -127,7 +127,7 @@ async fn an_address_is_not_looked_up() {
 }
 
 #[tokio::test]
-async fn nothing_outlives_those_who_ask() {
+async fn lookups_end_with_their_check() {
     let scene = Scene::new();
     let config = scene.authority.server(&["127.0.0.1"], CURRENT, &["h2"]);
     let acceptor = TlsAcceptor::from(Arc::new(config));
@@ -188,7 +188,7 @@ fn address(question: Message) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn answers_that_are_none_are_told() {
+async fn answers_that_are_no_answers_are_reported() {
     let scene = Scene::new();
     let one = scene.server("one", [("example.com", SITE)]).await;
     let bytes = |bytes: Vec<u8>| move |_: Message| std::future::ready(bytes.clone());

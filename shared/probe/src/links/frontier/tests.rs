@@ -164,7 +164,7 @@ fn nothing_is_asked_of_the_site_before_its_rules_are_known() {
 }
 
 #[test]
-fn links_that_are_left_out_are_told_one_by_one() {
+fn links_that_are_left_out_are_reported_one_by_one() {
     let mut frontier = frontier();
     for number in 0..3 {
         discover(&mut frontier, &format!("http://site.example:8080/no{number}"), Kind::Page, 0);
@@ -352,7 +352,7 @@ fn the_site_is_asked_to_the_end() {
 }
 
 #[test]
-fn what_had_no_turn_is_asked_for_later() {
+fn links_that_had_to_wait_are_requested_later() {
     let mut frontier = frontier();
     jobs(&mut frontier);
     meet_elsewhere(&mut frontier, "other.example", 0..1);
@@ -413,7 +413,7 @@ fn a_link_is_put_off_a_few_times() {
 }
 
 #[test]
-fn who_asks_for_more_rest_than_there_is_time_for_is_left_alone() {
+fn a_host_whose_retry_after_exceeds_the_deadline_is_left_alone() {
     for (seconds, left_out) in [(30, 0), (31, 3)] {
         let mut frontier = frontier();
         jobs(&mut frontier);

@@ -72,7 +72,7 @@ async fn dropping_a_crawl_leaves_nothing_running() {
 }
 
 #[tokio::test]
-async fn limits_end_a_crawl_and_are_told() {
+async fn limits_end_a_crawl_and_are_reported() {
     let site = Site::start(|asked| match asked.target.as_str() {
         "/" => Reply::html(anchors((0..10).map(|number| format!("/{number}")))),
         "/9" => Reply::new(404),

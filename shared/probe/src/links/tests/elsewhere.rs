@@ -146,7 +146,7 @@ async fn a_request_counts_at_the_address_that_it_is_sent_to_alone() {
 }
 
 #[tokio::test]
-async fn who_waits_for_a_busy_address_keeps_no_other_host_waiting() {
+async fn a_busy_address_delays_no_other_host() {
     let elsewhere = Site::at("127.0.0.2", |_| Reply::new(404)).await;
     let guard = guard_of(Outbound {
         allow: vec!["127.0.0.0/8".parse().expect("a network")],

@@ -77,7 +77,7 @@ async fn no_answer_is_status_0() {
 }
 
 #[tokio::test]
-async fn what_head_denies_is_asked_for_again() {
+async fn a_link_that_fails_with_head_is_requested_with_get() {
     let site = Site::start(|asked| match (asked.is_head(), asked.target.as_str()) {
         (_, "/") => Reply::html(
             "<img src=/405><img src=/501><img src=/403><img src=/404><img src=/500><img src=/200>\
@@ -110,7 +110,7 @@ async fn a_server_that_is_silent_to_head_is_asked_again() {
 }
 
 #[tokio::test]
-async fn a_site_that_asks_for_patience_gets_it_and_is_judged_in_the_end() {
+async fn retry_after_of_the_own_site_is_respected() {
     let asked_before = std::sync::Mutex::new(std::collections::HashSet::new());
     let site = Site::start(move |asked| {
         let again = !asked_before.lock().expect("no panic").insert(asked.target.clone());
@@ -134,7 +134,7 @@ async fn a_site_that_asks_for_patience_gets_it_and_is_judged_in_the_end() {
 }
 
 #[tokio::test]
-async fn who_asks_for_patience_elsewhere_gets_it_and_is_not_broken() {
+async fn a_link_to_a_throttling_host_is_not_broken() {
     let gets_better = std::sync::atomic::AtomicBool::new(false);
     let elsewhere = Site::at("127.0.0.2", move |asked| match asked.target.as_str() {
         "/busy" if gets_better.swap(true, std::sync::atomic::Ordering::Relaxed) => Reply::new(404),

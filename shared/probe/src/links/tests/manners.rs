@@ -83,7 +83,7 @@ async fn head(stream: &mut tokio::net::TcpStream) -> Option<String> {
 }
 
 #[tokio::test]
-async fn a_connection_closed_under_us_is_made_anew() {
+async fn a_connection_closed_by_the_server_is_replaced() {
     // Answers one request on a connection, and closes it at the second.
     let server = Server::raw(|mut stream| async move {
         let Some(asked) = head(&mut stream).await else {

@@ -27,7 +27,7 @@ async fn probed(server: &Server) -> SslResult {
 }
 
 #[tokio::test]
-async fn each_version_of_tls_is_told() {
+async fn each_version_of_tls_is_reported() {
     let authority = Authority::new("known");
     for (version, protocol, suite) in
         [(&TLS12, "TLSv1.2", "TLS_ECDHE_ECDSA_WITH_"), (&TLS13, "TLSv1.3", "TLS_AES_")]
@@ -128,7 +128,7 @@ async fn a_server_without_the_key_of_its_certificate_shows_nothing() {
 }
 
 #[tokio::test]
-async fn what_answers_without_a_certificate_is_told() {
+async fn a_server_without_a_certificate_is_reported() {
     for (bytes, words) in [
         // Alerts: a fatal protocol_version, as servers with TLS 1.0 send it; handshake_failure, as servers with only
         // anonymous ciphers send it; internal_error; unrecognized_name.
@@ -154,7 +154,7 @@ async fn what_answers_without_a_certificate_is_told() {
 }
 
 #[tokio::test]
-async fn a_connection_that_ends_is_told() {
+async fn a_connection_that_ends_is_reported() {
     let closed = Server::raw(|mut stream| async move {
         let _ = stream.read(&mut [0; 4096]).await;
     })
@@ -228,7 +228,7 @@ async fn a_certificate_is_judged_even_when_the_server_stalls_after_it() {
 }
 
 #[tokio::test]
-async fn a_name_without_an_address_is_told() {
+async fn a_name_without_an_address_is_reported() {
     let name_server = NameServer::start([("empty.example", Entry::addresses(&[]))]).await;
     let guard = name_server.guard(Outbound::default());
     for (host, words) in
@@ -295,7 +295,7 @@ async fn no_name_server_fails_the_check() {
 }
 
 #[tokio::test]
-async fn a_host_that_no_certificate_can_be_for_is_told() {
+async fn a_host_that_no_certificate_can_be_for_is_reported() {
     let server = answers(b"").await;
     let host = "a..example";
     let guard = guard_to(host, server.address, &[]);

@@ -47,7 +47,7 @@ async fn every_flaw_is_found_beside_the_others() {
 }
 
 #[tokio::test]
-async fn the_present_second_decides() {
+async fn validity_is_judged_to_the_second() {
     let authority = Authority::new("known");
     let server = Server::https(authority.server(&[SITE], (2026, 2027), &[]), |_| status(200)).await;
     let guard = guard_to(SITE, server.address, &[authority.root()]);
@@ -134,7 +134,7 @@ async fn a_thousand_names_are_counted() {
 }
 
 #[tokio::test]
-async fn a_self_signed_certificate_is_told() {
+async fn a_self_signed_certificate_is_reported() {
     let mut of_authority = params(&[SITE]);
     of_authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     for params in [params(&[SITE]), of_authority] {
@@ -146,7 +146,7 @@ async fn a_self_signed_certificate_is_told() {
 }
 
 #[tokio::test]
-async fn a_self_signed_certificate_that_the_operator_trusts_is_as_good_as_any_other() {
+async fn a_self_signed_certificate_that_the_operator_trusts_is_valid() {
     let with = |names: &[&str], (from, to): Years, is_ca| {
         let mut params = params(names);
         params.not_before = rcgen::date_time_ymd(from, 1, 1);

@@ -92,7 +92,7 @@ fn usual() -> Identity {
 }
 
 #[tokio::test]
-async fn a_certificate_is_told_in_full() {
+async fn a_certificate_is_reported_in_full() {
     let identity = usual();
     let mut config = identity.server();
     config.alpn_protocols = vec![b"h2".to_vec()];
@@ -266,7 +266,7 @@ async fn a_certificate_is_told_in_full() {
 }
 
 #[tokio::test]
-async fn an_issuer_without_a_common_name_is_told_by_its_organization() {
+async fn an_issuer_without_a_common_name_is_reported_by_its_organization() {
     for (kind, issuer) in [
         (Some(DnType::OrganizationName), Some("Trust, Inc.")),
         (Some(DnType::CountryName), None),
@@ -292,7 +292,7 @@ async fn an_issuer_without_a_common_name_is_told_by_its_organization() {
 }
 
 #[tokio::test]
-async fn keys_of_each_kind_are_told() {
+async fn keys_of_each_kind_are_reported() {
     let root = Authority::new("root");
     for (algorithm, expected) in [
         (&rcgen::PKCS_ECDSA_P256_SHA256, json!({"algorithm": "EC", "bits": 256, "curve": "P-256"})),
@@ -351,7 +351,7 @@ async fn a_long_chain_is_cut() {
 }
 
 #[tokio::test]
-async fn a_chain_that_leads_nowhere_for_long_is_not_trusted() {
+async fn a_long_chain_without_a_root_is_not_trusted() {
     // Twelve authorities, each one below the previous one: deeper than any client follows.
     let root = Authority::new("root");
     let mut issuers = vec![root.intermediate("issuer 0", CURRENT)];
@@ -381,7 +381,7 @@ async fn certificates_beyond_all_bounds_are_not_read() {
 }
 
 #[tokio::test]
-async fn a_certificate_of_an_old_version_is_told_but_not_trusted() {
+async fn a_certificate_of_an_old_version_is_reported_but_not_trusted() {
     let root = Authority::new("root");
     let mut identity = root.issue(&[SITE], CURRENT, |_| {});
     let mut bytes = identity.chain[0].to_vec();
@@ -431,7 +431,7 @@ async fn a_key_that_proves_nothing_is_not_trusted() {
 }
 
 #[tokio::test]
-async fn a_certificate_for_ever_is_told() {
+async fn a_certificate_without_an_end_is_reported() {
     let root = Authority::new("root");
     let identity = root.issue(&[SITE], CURRENT, |params| {
         params.not_after = date_time_ymd(9999, 12, 31) + Duration::from_secs(86_399);

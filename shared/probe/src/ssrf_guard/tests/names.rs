@@ -108,7 +108,7 @@ async fn names_are_absolute_whatever_domain_this_machine_is_in() {
 }
 
 #[tokio::test]
-async fn why_a_name_has_no_address_is_told() {
+async fn why_a_name_has_no_address_is_reported() {
     let names = NameServer::start([
         ("mail.example", Entry::addresses(&[])),
         ("broken.example", Entry::Fails),

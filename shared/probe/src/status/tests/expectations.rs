@@ -113,7 +113,7 @@ async fn a_body_that_does_not_end_is_unmet_and_not_down() {
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_is_down_as_ever() {
+async fn a_truncated_body_is_down_before_expectations_are_judged() {
     let response = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\ncut off";
     let server = Server::http(|_| response.to_vec()).await;
     let expectations = expecting(vec![contains("cut")]);

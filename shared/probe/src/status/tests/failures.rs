@@ -31,7 +31,7 @@ async fn a_closed_port_refuses() {
 }
 
 #[tokio::test]
-async fn a_reset_connection_is_told() {
+async fn a_reset_connection_is_reported() {
     let server = Server::raw(|stream| async move {
         // If a socket is closed with the request unread, it answers with a reset.
         stream.readable().await.expect("a request");
@@ -42,7 +42,7 @@ async fn a_reset_connection_is_told() {
 }
 
 #[tokio::test]
-async fn a_connection_closed_too_early_is_told() {
+async fn a_connection_closed_too_early_is_reported() {
     for beginning in ["", "HTTP/1.1 200 OK\r\nContent-Le"] {
         let server = Server::http(move |_| beginning.as_bytes().to_vec()).await;
         let result = completed(&guard(), &server.url("/")).await;
@@ -51,7 +51,7 @@ async fn a_connection_closed_too_early_is_told() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_not_http_is_told() {
+async fn an_answer_that_is_not_http_is_reported() {
     let endless_head = format!("HTTP/1.1 200 OK\r\nX-Long: {}\r\n\r\n", "x".repeat(256 * 1024));
     for garbage in [
         "SSH-2.0-OpenSSH_9.9\r\n",
@@ -115,7 +115,7 @@ async fn the_deadline_is_for_the_whole_chain_and_its_hops_are_kept() {
 }
 
 #[test]
-fn the_usual_deadline_reads_well() {
+fn the_default_deadline_is_shown_in_seconds() {
     assert_eq!(format!("{} s", DEADLINE.as_secs_f64()), "30 s");
 }
 

@@ -203,7 +203,7 @@ async fn an_endless_http2_body_is_left() {
 }
 
 #[tokio::test]
-async fn a_broken_http2_answer_is_told() {
+async fn a_broken_http2_answer_is_reported() {
     let authority = Authority::new("known");
     let config = authority.server(&["127.0.0.1"], CURRENT, &["h2"]);
     // Negotiates h2 with ALPN, but answers with HTTP/1.1.

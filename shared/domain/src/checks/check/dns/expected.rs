@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_record_can_have_is_no_value() {
+    fn impossible_record_values_are_refused() {
         use ExpectedValueError as Error;
         let long = format!("{}.example", "a".repeat(64));
         for (kind, text, error) in [
@@ -327,7 +327,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn normal_forms_are_their_own(
+        fn a_normalized_value_is_unchanged_by_normalization(
             kind in prop::sample::select(&DnsRecordType::ALL[..]),
             text in r#"[ "\\\\a0-9é.:]{0,24}|.{0,16}"#,
         ) {

@@ -60,7 +60,7 @@ fn a_check_a_minute_takes_few_bytes() {
 }
 
 #[test]
-fn what_cannot_be_packed_changes_nothing() {
+fn a_check_that_cannot_be_packed_leaves_the_block_unchanged() {
     let mut block = Block::begin(&check(0, 200, 1.5)).expect("it is packed");
     for code in 201..208 {
         block.push(&check(i64::from(code), code, 1.5)).expect("it is packed");

@@ -55,7 +55,7 @@ fn happened(what: &str, next: Option<RunReason>) -> (String, Option<RunReason>) 
 }
 
 #[test]
-fn one_that_agrees_opens_the_issue_at_once() {
+fn one_agreeing_location_opens_the_issue_at_once() {
     let mut life = Life::new();
     assert_eq!(life.check(503, &Votes::NotAsked), happened("", RETRY), "one failure of two");
     assert_eq!(life.check(503, &given(Some(503))), happened("status:down opens", FOLLOW_UP));
@@ -75,7 +75,7 @@ fn no_vote_holds_the_issue_once_and_keeps_the_first_failure() {
 }
 
 #[test]
-fn a_success_in_between_begins_anew() {
+fn a_success_resets_the_count_of_failures() {
     let mut life = Life::new();
     for _ in 0..3 {
         life.check(503, &Votes::NotAsked);
@@ -123,7 +123,7 @@ fn a_warning_resolves_as_an_outage_does() {
 }
 
 #[test]
-fn a_warning_that_a_person_resolves_begins_anew() {
+fn resolving_a_warning_by_hand_resets_the_confirmation() {
     let mut life = partial();
     life.state = life.state.resolved_by_hand(Fingerprint::StatusPartial);
     assert_eq!((life.state.timer, life.state.failing_since.is_some()), (None, true));
@@ -142,7 +142,7 @@ fn without_other_locations_from_now_on_home_decides_alone() {
 }
 
 #[test]
-fn a_run_that_nobody_was_asked_about_opens_nothing() {
+fn a_run_without_a_question_to_locations_opens_no_issue() {
     let mut life = Life::new();
     for _ in 0..9 {
         assert_eq!(life.check(503, &Votes::NotAsked), happened("", RETRY));
@@ -151,7 +151,7 @@ fn a_run_that_nobody_was_asked_about_opens_nothing() {
 }
 
 #[test]
-fn what_is_asked_about_is_what_would_open_the_issue() {
+fn locations_are_asked_exactly_when_the_run_would_open_an_issue() {
     let mut state = ToolState::new();
     let mut asked = Vec::new();
     for (number, code) in (0..).zip([503, 503, 503, 200, 200, 503, 503]) {

@@ -61,7 +61,7 @@ fn an_uneventful_check_is_packed_and_found_by_what_points_to_it() {
 }
 
 #[test]
-fn what_is_not_scheduled_completed_and_uneventful_is_a_row() {
+fn only_scheduled_completed_uneventful_checks_are_packed() {
     let state = start();
     let next = |change: &ToolChange| {
         let Timer { reason, due } = change.state.timer.expect("a timer");
@@ -127,7 +127,7 @@ fn a_site_that_answers_in_many_ways_begins_another_block() {
 }
 
 #[test]
-fn whatever_turns_the_day_closes_the_block_and_late_checks_are_rows() {
+fn the_first_check_of_a_day_closes_the_block_and_late_checks_are_rows() {
     let evening = at("2026-11-20T23:58:50Z");
     let state = packed(&Scenario::scheduled(evening, 200), &start()).state;
     let block = ClosedBlock {

@@ -96,7 +96,7 @@ fn accepted_addresses_are_known_and_the_old_ones_are_not() {
 }
 
 #[test]
-fn what_was_found_during_a_change_is_not_known_until_it_is_found_beside_what_is() {
+fn records_found_during_a_change_join_the_pool_only_beside_known_ones() {
     let [one, two, three] = [1, 2, 3].map(|number| member(true, number));
     let mut lookups = Lookups::start();
     for answer in [&[one][..], &[two], &[two]] {
@@ -113,7 +113,7 @@ fn what_was_found_during_a_change_is_not_known_until_it_is_found_beside_what_is(
 }
 
 #[test]
-fn what_earlier_versions_learned_is_read_and_completed() {
+fn pools_stored_by_earlier_versions_are_read_and_completed() {
     let pool = [1, 2, 3].map(|number| member(true, number));
     let mut lookups = Lookups::start();
     lookups.next(&pool[..2]);

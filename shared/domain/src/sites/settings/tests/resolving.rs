@@ -128,7 +128,7 @@ fn as_read(settings: &Settings) -> SiteOverrides {
 }
 
 #[test]
-fn what_is_sent_replaces_all_overrides_but_what_is_sent_as_it_was_read_stays() {
+fn sent_settings_replace_all_overrides_except_unchanged_ones() {
     let mut team = Settings::defaults(Plan::Agency);
     team.request_header =
         RequestHeader { name: Some("X-Team".to_owned()), value: Some("t".to_owned()) };

@@ -89,7 +89,7 @@ fn only_the_status_cadence_of_a_new_team_depends_on_the_plan() {
 }
 
 #[test]
-fn what_a_stored_item_lacks_takes_its_default() {
+fn missing_stored_settings_take_their_defaults() {
     for (stored, expected) in [
         (json!({}), Settings::default()),
         (json!({"tools": {"ssl": {}}, "quiet_time": {}}), Settings::default()),

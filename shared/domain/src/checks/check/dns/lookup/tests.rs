@@ -100,7 +100,7 @@ fn without_an_answer_about_the_name_there_is_no_conclusion() {
 }
 
 #[test]
-fn one_family_of_addresses_is_enough() {
+fn a_name_with_one_family_of_addresses_resolves() {
     let mut one = resolver("one", found(&[1]));
     one.lookups.insert(Aaaa, failed(Rcode::SERV_FAIL));
     one.lookups.insert(Txt, silent());

@@ -72,7 +72,7 @@ fn an_audit_without_a_result_fails_with_lighthouses_code() {
 }
 
 #[test]
-fn what_is_missing_or_odd_was_not_measured() {
+fn missing_or_invalid_figures_count_as_not_measured() {
     let mut given = fixture();
     given["categories"]["performance"]["score"] = json!(null);
     given["audits"]["interactive"] = json!({"score": null, "scoreDisplayMode": "error"});
