@@ -177,7 +177,7 @@ impl Service {
         if let Some(profiles) = profiles::prepare(folder.path()) {
             engines.keep_browser_files_in(&profiles);
         }
-        let dashboard = Dashboard::new(provider).reaching(outbound.clone());
+        let dashboard = Dashboard::new(provider).reaching(outbound.clone()).on_one_machine();
         let dashboard = if options.demo { dashboard.of_demo() } else { dashboard };
         let engines = Arc::new(Engines::new(outbound, engines)?);
         let connection = Arc::clone(&engines);
