@@ -50,6 +50,9 @@ function points(picture, path, { from, to }) {
 let drawn;
 
 function draw() {
+  // Where somebody has zoomed in, it stays.
+  if (drawn?.root.isConnected) return;
+  const { left, top } = drawn?.cursor ?? {};
   drawn?.destroy();
   drawn = null;
   const part = document.querySelector("[data-step]");
@@ -68,8 +71,13 @@ function draw() {
   whole.textContent = "Show all";
   whole.className = "s";
   whole.type = "button";
-  whole.onclick = () => drawn.setData(drawn.data);
-  below.append(hint, " ", whole);
+  whole.onclick = () => {
+    drawn.setData(drawn.data);
+    refresh();
+  };
+  const paused = document.createElement("span");
+  paused.textContent = "Paused.";
+  below.append(paused, hint, whole);
   picture.before(plot);
   picture.after(below);
 
@@ -121,6 +129,7 @@ function draw() {
     const isPart = min > all[0] || max < all[1];
     part.toggleAttribute("data-zoomed", isPart);
     whole.hidden = !isPart;
+    paused.hidden = !isPart;
   }
   function showValue({ cursor }) {
     const mean = means[cursor.idx];
@@ -140,6 +149,8 @@ function draw() {
     hooks: { drawClear: [drawBands], draw: [drawChecks], setScale: [showScale], setCursor: [showValue] },
   };
   drawn = new uPlot(options, upper ? [times, means, upper] : [times, means], plot);
+  // The pointer is where it was.
+  if (left >= 0) drawn.setCursor({ left, top });
 }
 
 addEventListener("resize", () => drawn?.setSize({ width: drawn.root.parentElement.clientWidth, height: 240 }));

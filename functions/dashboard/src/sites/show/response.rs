@@ -36,8 +36,8 @@ struct Point {
 struct Scale {
     from: Timestamp,
     to: Timestamp,
-    /// Whether it is shorter than the range that was chosen.
-    is_short: bool,
+    /// Since when there is data, if it is shorter than the range that was chosen.
+    since: Option<Timestamp>,
     /// When the first place begins, and how long each place is.
     start: Timestamp,
     step: SignedDuration,
@@ -91,7 +91,16 @@ impl Scale {
         };
         let start = floor(from, step);
         let places = now.duration_since(start).as_secs().div_euclid(step.as_secs()) + 1;
-        Self { from, to: now, is_short: from > full, start, step, places, what, unit }
+        Self {
+            from,
+            to: now,
+            since: (from > full).then_some(since),
+            start,
+            step,
+            places,
+            what,
+            unit,
+        }
     }
 
     /// The place of an instant, if it has one.
@@ -139,9 +148,9 @@ impl Scale {
 
     /// `of the last 7 days`, or since when there is data.
     fn words(&self, range: Range, clock: Clock<'_>) -> String {
-        match self.is_short {
-            true => format!("since {}", clock.zone.minute(self.from)),
-            false => format!("of the last {}", range.words()),
+        match self.since {
+            Some(since) => format!("since {}", clock.zone.minute(since)),
+            None => format!("of the last {}", range.words()),
         }
     }
 }
@@ -193,7 +202,7 @@ pub(super) fn part(view: &SiteView<'_>) -> Markup {
             header {
                 h2 { "Response time" }
                 div.row {
-                    @if scale.is_short { span.quiet.small { "Since " (beginning(&scale, clock)) } }
+                    @if let Some(since) = scale.since { span.quiet.small { "Since " (beginning(since, clock)) } }
                     (range::choice(view.access.stored.site.id, range))
                 }
             }
@@ -225,12 +234,11 @@ pub(super) fn part(view: &SiteView<'_>) -> Markup {
     }
 }
 
-/// When a short axis begins: a time of the last 24 hours, or else a day.
-fn beginning(scale: &Scale, clock: Clock<'_>) -> Markup {
-    if scale.to.duration_since(scale.from) < DAY {
-        clock.time(scale.from)
-    } else {
-        clock.day(scale.from)
+/// When the data begins: a time of the last 24 hours, or else a day.
+fn beginning(since: Timestamp, clock: Clock<'_>) -> Markup {
+    match clock.now.duration_since(since) < DAY {
+        true => clock.time(since),
+        false => clock.day(since),
     }
 }
 
@@ -404,7 +412,7 @@ mod tests {
         ] {
             let scale = scale(range, "2025-01-01T00:00:00Z");
             assert_eq!((scale.start.to_string().as_str(), scale.places), (start, places));
-            assert_eq!((scale.from, scale.is_short), (scale.start, false));
+            assert_eq!((scale.from, scale.since), (scale.start, None));
             assert_eq!(scale.index(scale.to), usize::try_from(places - 1).ok(), "{range:?}");
             assert_eq!(scale.index(scale.start), Some(0));
             let before = scale.start - SignedDuration::from_secs(1);
@@ -426,7 +434,11 @@ mod tests {
             (Range::Year, "2026-11-10T14:09:20Z", "UTC day", 11, 7),
         ] {
             let scale = scale(range, since);
-            assert_eq!((scale.from, scale.is_short), (at(since), true), "{range:?} {since}");
+            assert_eq!(
+                (scale.from, scale.since),
+                (at(since), Some(at(since))),
+                "{range:?} {since}"
+            );
             assert_eq!((scale.unit, scale.places), (unit, places), "{range:?} {since}");
             assert!(scale.place(scale.from) == 0.0 && (scale.place(scale.to) - 1.0).abs() < 1e-9);
             let (begin, end) = scale.axis();
