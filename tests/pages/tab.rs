@@ -1,12 +1,14 @@
 //! What the browser's tab and the header show on each page, and how often a page is refreshed.
 
+use vedette_dashboard::Dashboard;
 use vedette_domain::accounts::account::{Membership, Role};
 use vedette_domain::accounts::plan::Plan;
 use vedette_store::Audit;
 use vedette_testkit::new_team;
 
 use crate::failing::Watched;
-use crate::support::{Browser, body, sent_to, text};
+use crate::site::watched;
+use crate::support::{Browser, body, send_with, sent_to, text};
 
 /// What follows `start` in a page, until `end`.
 fn between<'p>(page: &'p str, start: &str, end: &str) -> &'p str {
@@ -73,6 +75,25 @@ async fn each_page_says_the_state_in_its_tab() {
         let [title, state, ..] = frame(&browser, path).await;
         assert!(title.contains("is paused") && state == "unknown", "{title}: {state}");
     }
+}
+
+#[tokio::test]
+async fn a_page_that_waits_for_its_first_check_is_refreshed_more_often_on_one_machine() {
+    let (service, owner, site) = watched().await;
+    let browser = Browser::of(&service.test, owner.user).await;
+    let guide = include_str!("../../docs/reference/dashboard.md").replace('\n', " ");
+    for (dashboard, seconds, said) in [
+        (Dashboard::default().on_one_machine(), 5, "refresh every 5 seconds on one machine"),
+        (Dashboard::default(), 15, "and every 15 seconds on AWS"),
+    ] {
+        for path in ["/".to_owned(), format!("/sites/{site}")] {
+            let page = send_with(&service.test, &dashboard, &browser.head("GET", &path), "").await;
+            let every = between(body(&page), "data-live=\"", "\"");
+            assert_eq!(every, seconds.to_string(), "{path}");
+        }
+        assert!(guide.contains(said), "{said}");
+    }
+    assert!(guide.contains("a page also refreshes itself every 30 seconds"));
 }
 
 #[tokio::test]

@@ -38,8 +38,10 @@ pub(crate) struct Heading {
     lead: Markup,
     /// The actions.
     actions: Markup,
-    /// What the browser's tab shows: the title if it is another one, and the state if the page is about certain sites.
-    tab: (Option<String>, Option<TabState>),
+    /// The title in the browser's tab, if it is another one.
+    tab_title: Option<String>,
+    /// The state of the sites that the page is about; otherwise, it is that of the team.
+    about: Option<TabState>,
     /// Whether the page waits for first checks.
     is_awaited: bool,
     /// Whether the content contains the title itself.
@@ -56,7 +58,8 @@ impl Heading {
             state,
             lead,
             actions,
-            tab: (None, None),
+            tab_title: None,
+            about: None,
             is_awaited: false,
             is_within: false,
         }
@@ -87,12 +90,12 @@ impl Heading {
 
     /// The title in the browser's tab, which also says the state.
     pub(crate) fn titled(self, title: String) -> Self {
-        Self { tab: (Some(title), self.tab.1), ..self }
+        Self { tab_title: Some(title), ..self }
     }
 
     /// The state of the sites that the page is about. While they are down or failing, the page is refreshed often.
     pub(crate) fn about(self, state: TabState) -> Self {
-        Self { tab: (self.tab.0, Some(state)), ..self }
+        Self { about: Some(state), ..self }
     }
 
     /// Whether first checks of these sites are still awaited. If so, the page is refreshed often.
@@ -102,7 +105,7 @@ impl Heading {
 
     /// Whether what the page shows changes soon.
     fn is_urgent(&self) -> bool {
-        self.is_awaited || matches!(self.tab.1, Some(TabState::Down | TabState::Failing))
+        self.is_awaited || matches!(self.about, Some(TabState::Down | TabState::Failing))
     }
 
     fn shown(&self) -> Markup {
@@ -286,7 +289,7 @@ fn member_page(
     let every = if heading.is_urgent() { context.dashboard.urgent } else { REFRESH_SECONDS };
     let watched = team.filter(|(team, _)| team.sites > 0);
     let attention = watched.and_then(|(team, _)| signed_in.attention.get(&team.id));
-    let state = heading.tab.1.or_else(|| attention.copied().map(TabState::from));
+    let state = heading.about.or_else(|| attention.copied().map(TabState::from));
     let state = state.unwrap_or(TabState::Unknown);
     let body = html! {
         header.bar {
@@ -309,7 +312,7 @@ fn member_page(
             p { "Times are in " span #zone data-chosen[clock.is_chosen] { (clock.zone) } "." }
         }
     };
-    let title = heading.tab.0.as_deref().unwrap_or(&heading.title);
+    let title = heading.tab_title.as_deref().unwrap_or(&heading.title);
     framed(status, (title, state), team.map(|(team, _)| &*team.name), &body)
 }
 
