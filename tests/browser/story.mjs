@@ -75,8 +75,11 @@ async function liveThrough(window, team, names) {
   // The hour in which a site was down is a gap.
   await window.go(`/teams/${team}`);
   const rows = (rows, path) => rows.find((row) => row.innerText.includes(path)).querySelector("a").getAttribute("href");
-  await lookCloser(window, await window.page.$$eval("main tbody tr", rows, `/${names[0]}`));
+  const first = await window.page.$$eval("main tbody tr", rows, `/${names[0]}`);
+  await lookCloser(window, first);
   if (window.scripts) {
+    await seeShortAxes(window, first);
+    await watchAnOutage(window, team, first, names[0]);
     for (const path of [`/teams/${team}`, `/teams/${team}/sites/new`, link, issue, "/sessions"]) {
       await window.audit(path);
     }
@@ -106,10 +109,148 @@ async function lookCloser(window, site) {
   await page.mouse.up();
   assert.equal(await isPart(), true);
   await window.inspect();
+  const hint = () => page.$eval(".plot-hint", (hint) => hint.innerText);
+  assert.match(await hint(), /Paused/);
+  await page.evaluate(() => refresh());
+  assert.equal(await isPart(), true, "a refresh leaves it");
   await page.$eval(".plot-hint button", (button) => button.click());
   assert.equal(await isPart(), false);
+  assert.doesNotMatch(await hint(), /Paused/);
   await window.audit(site);
   await losesTheConnection(window);
+}
+
+/** The axis with JavaScript is that of the picture, however few values there are. */
+async function seeShortAxes(window, site) {
+  const { page } = window;
+  for (const range of ["24h", "7d", "30d", "90d", "1y"]) {
+    for (const count of [0, 1, 2]) {
+      await window.go(`${site}?range=${range}`);
+      const [values, axis, expected, isPicture] = await page.evaluate(async (count) => {
+        const part = document.querySelector("[data-step]");
+        drawn.destroy();
+        for (const live of part.querySelectorAll(".live, .plot-hint")) live.remove();
+        const [row] = part.querySelectorAll("tbody tr");
+        const { step } = part.dataset;
+        // With a second value, the axis begins a place earlier.
+        part.dataset.from -= step * (count - 1);
+        const rows = Array.from({ length: count }, (_, place) => {
+          const other = row.cloneNode(true);
+          const time = other.querySelector("time");
+          time.dateTime = new Date(Date.parse(time.dateTime) - 1000 * step * place).toISOString();
+          return other;
+        });
+        part.querySelector("tbody").replaceChildren(...rows);
+        draw();
+        // uPlot sets its scales a moment later.
+        await new Promise(requestAnimationFrame);
+        const { min, max } = drawn?.scales.x ?? {};
+        const { from, to } = part.dataset;
+        const known = drawn?.data[1].filter((value) => value !== null).length ?? 0;
+        return [known, [min, max], [Number(from), Number(to)], part.querySelector(".drawn").checkVisibility()];
+      }, count);
+      assert.equal(values, count, range);
+      assert.equal(isPicture, count === 0, range);
+      if (count > 0) assert.deepEqual(axis, expected, `${count} in ${range}`);
+    }
+  }
+}
+
+/** Repeats a question until the answer is yes. */
+async function soon(seconds, what, isSo) {
+  for (const end = Date.now() + 1000 * seconds; !(await isSo()); ) {
+    assert.ok(Date.now() < end, `within ${seconds} s: ${what}`);
+    await new Promise((done) => setTimeout(done, 100));
+  }
+}
+
+/** Somebody looks at tabs with the list and a site, and later its issue. They show what the newest check found. */
+async function watchAnOutage(window, team, site, name) {
+  const open = async (path) => {
+    const tab = new Window(await window.page.browserContext().newPage(), true, address);
+    // Each tab is looked at.
+    await (await tab.page.createCDPSession()).send("Emulation.setFocusEmulationEnabled", { enabled: true });
+    await tab.go(path);
+    return tab;
+  };
+  const shown = async ({ page }) => page.evaluate(() => ({
+    title: document.title,
+    icon: /icon-(\w+)-/.exec(document.querySelector("link[rel=icon]").href)[1],
+    mark: document.querySelector(".brand .mark").classList[1],
+    count: parseInt(document.getElementById("unacknowledged").textContent) || 0,
+    state: document.querySelector("h1 + .pill, tbody tr .pill").innerText,
+    bar: [...document.querySelectorAll(".d90 path")].map((bar) => bar.classList[0])[0],
+  }));
+  const failures = (failures_to_open) => ask("PATCH", `/teams/${team}/monitoring`, { monitoring_settings: { tools: {
+    status: { enabled: true, cadence_minutes: 1, settings: { failures_to_open } },
+  } } });
+  await failures(10);
+  const [list, page] = [await open(`/teams/${team}?search=${name}`), await open(site)];
+  const agree = (seconds, words, icon, count) => soon(seconds, `${words}, ${icon}, ${count}`, async () => {
+    const tabs = await Promise.all([list, page].map(shown));
+    return tabs.every((tab) => tab.title.includes(words) && tab.icon === icon && tab.mark === icon && tab.count === count);
+  });
+  await agree(5, "up", "up", 0);
+  // What somebody does with the page stays, while the rest of it is refreshed.
+  await list.page.type("#search", "x");
+  await page.page.focus(".title .menu summary");
+  down.add(`/${name}`);
+  const refreshed = () => Promise.all([list, page].map((tab) => tab.page.evaluate(() => refresh())));
+  await soon(10, "a check fails", async () => {
+    await refreshed();
+    return (await shown(page)).icon === "failing";
+  });
+  await refreshed();
+  await agree(1, "failing", "failing", 0);
+  // From now on, the tabs refresh themselves every 5 seconds.
+  await agree(30, "is down", "down", 1);
+  assert.deepEqual((await Promise.all([list, page].map(shown))).map(({ state }) => state), ["Down", "Down"]);
+  assert.equal(await list.page.$eval("#search", (field) => field === document.activeElement && field.value), `x${name}`);
+  assert.equal(await page.page.evaluate(() => document.activeElement.matches(".title .menu summary")), true);
+  const path = await page.page.$eval('main a[href^="/issues/"]', (link) => link.getAttribute("href"));
+  const issue = await open(path);
+  assert.equal((await issue.page.$eval("h1", (title) => title.innerText)), (await issue.page.title()).split(" · ")[0]);
+  await seeSecondsPass(issue);
+  await window.go(path);
+  await window.press("Acknowledge");
+  await agree(8, "is down", "down", 0);
+  down.delete(`/${name}`);
+  await agree(20, "up", "up", 0);
+  await soon(8, "the issue is over", async () => (await issue.page.title()).includes("was down") && /icon-up/.test(await issue.page.$eval("link[rel=icon]", (icon) => icon.href)));
+  await isHeldBack(issue);
+  await failures(1);
+  for (const tab of [list, page, issue]) await tab.page.close();
+}
+
+/** Times pass without a refresh, as the service would write them. */
+async function seeSecondsPass({ page }) {
+  const said = await page.evaluate(() => {
+    clearTimeout(timer);
+    return [[0, 59, 3_599, 86_399, 86_400, 604_799, -300].map(ago), [45, 720, 3_900, 7_200, 180_000].map(lasting)];
+  });
+  assert.deepEqual(said, [
+    ["0 s ago", "59 s ago", "59 min ago", "23 h ago", "1 day ago", "6 days ago", "in 5 min"],
+    ["45 s", "12 min", "1 h 5 min", "2 h", "2 d 2 h"],
+  ]);
+  const lasted = () => page.$eval(".clock time", (time) => parseInt(time.textContent));
+  const before = await lasted();
+  await soon(3, "a second has passed", async () => (await lasted()) > before || /min/.test(await page.$eval(".clock", (clock) => clock.innerText)));
+  await page.evaluate(() => refresh());
+}
+
+/** After too many requests, a page waits as long as it was told to. */
+async function isHeldBack({ page }) {
+  let requests = 0;
+  await page.setRequestInterception(true);
+  page.on("request", (request) => {
+    requests += 1;
+    request.respond({ status: 429, headers: { "retry-after": "3" }, body: "" });
+  });
+  await page.evaluate(() => refresh());
+  assert.match(await page.$eval("#lost", (band) => band.innerText), /Paused after too many requests.*in 3 seconds/);
+  await page.evaluate(() => refreshSoon());
+  assert.equal(requests, 1);
+  await soon(5, "it tries again", () => requests === 2);
 }
 
 /** If a page cannot be refreshed, it says so at once, and no longer when it can be refreshed again. */
@@ -118,8 +259,11 @@ async function losesTheConnection(window) {
   const said = () => page.waitForSelector("#lost", { timeout: 5_000 });
   await page.setOfflineMode(true);
   assert.match(await (await said()).evaluate((band) => band.innerText), /Connection lost at .*Trying again/);
+  const tab = async () => [await page.title(), await page.$eval("link[rel=icon]", (icon) => icon.href)].join(" ");
+  assert.match(await tab(), /^Connection lost · .*icon-unknown/);
   await page.setOfflineMode(false);
   await page.waitForSelector("#lost", { hidden: true, timeout: 10_000 });
+  assert.match(await tab(), /is up · .*icon-up/);
   // The failed requests are not errors of the page.
   window.complaints.length = 0;
 }

@@ -68,6 +68,12 @@ async fn the_list_of_sites_takes_no_call_more() {
     assert_eq!(trouble().await, (0, 1, spent));
     scene.check(site, 503).await;
     assert_eq!(trouble().await, (1, 0, spent));
+    // The other pages need less of it.
+    let meter = scene.service.test.meter();
+    meter.start();
+    let attention = scene.service.test.app.store.attention(scene.owner.team).await.expect("read");
+    assert_eq!((attention.is_critical, attention.unacknowledged), (true, 1));
+    assert_eq!(meter.stop(), spent);
 }
 
 #[tokio::test]

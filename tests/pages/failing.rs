@@ -13,20 +13,20 @@ use crate::sites::add;
 use crate::support::{Browser, said, sent_to, text};
 
 /// A service that monitors one site, and a browser that looks at the pages.
-struct Watched {
-    service: Service,
-    owner: Member,
-    target: WebServer,
+pub(crate) struct Watched {
+    pub(crate) service: Service,
+    pub(crate) owner: Member,
+    pub(crate) target: WebServer,
 }
 
 impl Watched {
-    async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let (service, owner) = Service::with_team().await;
         Self { service, owner, target: WebServer::start().await }
     }
 
     /// Adds the site, which answers with this code, and runs its first check.
-    async fn site(&self, browser: &mut Browser<'_>, code: u16) -> SiteId {
+    pub(crate) async fn site(&self, browser: &mut Browser<'_>, code: u16) -> SiteId {
         self.target.answer(code);
         let site = add(browser, &self.service, self.owner.team, &self.target.url).await;
         self.service.consume().await;
@@ -34,7 +34,7 @@ impl Watched {
     }
 
     /// Runs the next scheduled check, which finds this code.
-    async fn check(&self, site: SiteId, code: u16) {
+    pub(crate) async fn check(&self, site: SiteId, code: u16) {
         self.target.answer(code);
         self.service.advance_minutes(5);
         self.service.run_scheduled(site, Tool::Status).await;
@@ -42,7 +42,7 @@ impl Watched {
     }
 
     /// The id of the site's status issue.
-    async fn issue(&self, site: SiteId) -> IssueId {
+    pub(crate) async fn issue(&self, site: SiteId) -> IssueId {
         let store = &self.service.test.app.store;
         let issue = store.issue(site.partition(), Fingerprint::StatusDown).await.expect("read");
         issue.expect("an issue").id

@@ -30,6 +30,7 @@ mod sites;
 mod status_pages;
 mod subscriptions;
 mod support;
+mod tab;
 mod time_zone;
 mod tokens;
 mod user_time_zone;

@@ -294,7 +294,10 @@ async fn a_range_is_chosen_and_what_was_down_is_a_gap() {
     assert_eq!(line(&week), 2);
     assert!(week.contains("<span>7 d</span>"), "{week}");
     let month = page("30d").await;
-    assert!(month.contains("Mean response time of each UTC day of the last 30 days"), "{month}");
+    assert!(
+        month.contains("Mean response time of each UTC day since 2026-11-20 09:54 UTC\""),
+        "{month}"
+    );
     assert_eq!(line(&month), 1);
     for range in ["90d", "1y", "other"] {
         page(range).await;
@@ -416,13 +419,32 @@ async fn a_failed_check_removes_no_hour_from_a_week() {
 }
 
 #[tokio::test]
-async fn a_lone_check_is_drawn_on_the_whole_range() {
+async fn the_axis_begins_with_the_data_until_the_range_is_full() {
     let (service, owner, site) = watched().await;
     end(&service, site, status(200, 100.0)).await;
-    service.advance_minutes(60 * 12);
+    service.advance_minutes(22);
     let browser = Browser::of(&service.test, owner.user).await;
-    let page = browser.get(&format!("/sites/{site}")).await;
-    // From ten of the evening before; the check was at six minutes to ten.
-    assert!(said(&page).contains("data-from=\"1795125600\""), "{}", said(&page));
-    assert!(said(&page).contains("path class=\"dots\" d=\"M496 "), "{}", said(&page));
+    let axis = async |range: &str| {
+        let page = browser.get(&format!("/sites/{site}?range={range}")).await;
+        let value = |name: &str| {
+            let (_, rest) = said(&page).split_once(&format!("data-{name}=\"")).expect("an axis");
+            rest.split('"').next().expect("its end").parse::<i64>().expect("seconds")
+        };
+        let lasts = value("to") - value("from");
+        (lasts, text(said(&page)).contains(" Since 09:54 "), said(&page).to_owned())
+    };
+    for range in ["24h", "7d", "30d", "90d", "1y"] {
+        let (lasts, is_said, page) = axis(range).await;
+        assert_eq!((lasts, is_said), (22 * 60, true), "{range}: {page}");
+        assert_eq!(page.matches(" ms</td>").count(), if range == "24h" { 2 } else { 1 });
+    }
+    let (.., page) = axis("24h").await;
+    assert!(page.contains("path class=\"dots\" d=\"M0 "), "{page}");
+    assert!(page.contains("Median response time of each minute since "), "{page}");
+    // From half past ten of the day before.
+    service.advance_minutes(60 * 24);
+    end(&service, site, status(200, 100.0)).await;
+    let (lasts, is_said, page) = axis("24h").await;
+    assert_eq!((lasts, is_said), (24 * 3600 - 14 * 60, false), "{page}");
+    assert_eq!(axis("7d").await.0, 24 * 3600 + 22 * 60);
 }

@@ -68,7 +68,7 @@ pub(crate) fn whole(response: &Response<Body>) -> String {
     text = text + "\n" + parts.next().unwrap_or_default();
     for part in parts {
         let (name, rest) = part.split_once('.').expect("an ending");
-        let (stem, _) = name.split_once('-').expect("a hash");
+        let (stem, _) = name.rsplit_once('-').expect("a hash");
         write!(text, "/assets/{stem}-HASH.{rest}").expect("written");
     }
     text

@@ -1,14 +1,20 @@
 "use strict";
 // Pages say everything without this script. It shows times in the format of the reader's browser and, if
-// nobody has chosen a time zone, in the browser's zone. It also keeps a page that is looked at as it is now.
+// nobody has chosen a time zone, in the browser's zone. It also keeps a page as it is now.
 
-const EVERY = 30_000;
-const WHEN_LOST = 5_000;
+// In seconds: the time between two refreshes of a page that nobody looks at, after a failure, and until a refresh fails.
+const EVERY = 30;
+const WHEN_LOST = 5;
+const TIMEOUT = 20;
 const zone = document.getElementById("zone");
 const timeZone = known(zone && "chosen" in zone.dataset ? zone.textContent : undefined);
 const inZone = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short", timeZone });
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short", timeZone });
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", timeZone });
+const year = new Intl.DateTimeFormat("en-GB", { year: "numeric", timeZone });
+const parts = { day: "numeric", month: "short", hour: "numeric", minute: "2-digit", second: "2-digit", timeZone };
+const second = new Intl.DateTimeFormat(undefined, parts);
+const secondOfYear = new Intl.DateTimeFormat(undefined, { ...parts, year: "numeric" });
 
 // A browser may lack a zone that the service has. Times are then in the browser's own zone.
 function known(timeZone) {
@@ -19,73 +25,199 @@ function known(timeZone) {
   }
 }
 
-// The time as it was written stays where the pointer finds it. What is said as "2 min ago" stays.
+// How far the service's clock is ahead of this machine's, in milliseconds.
+let ahead = 0;
+
+function setClock(main) {
+  ahead = main?.dataset.now ? Date.parse(main.dataset.now) - Date.now() : 0;
+}
+
+// The time as it was written stays where the pointer finds it.
 function localize(within) {
   for (const time of within.querySelectorAll("time[datetime*=T]")) {
     const at = new Date(time.dateTime);
-    if ("ago" in time.dataset) {
+    if ("ago" in time.dataset || "lasting" in time.dataset) {
       time.title = inZone.format(at);
+      // A screen reader does not read each second.
+      time.ariaLive = "off";
     } else {
       time.title = time.textContent;
-      time.textContent = ("clock" in time.dataset ? clock : "day" in time.dataset ? day : inZone).format(at);
+      const isThisYear = year.format(at) === year.format(Date.now() + ahead);
+      const exact = isThisYear ? second : secondOfYear;
+      const { dataset } = time;
+      time.textContent = ("clock" in dataset ? clock : "day" in dataset ? day : "second" in dataset ? exact : inZone).format(at);
     }
+  }
+  tick(within);
+}
+
+// `12 min`, `1 h 5 min`, like `duration` in shared/domain/src/time.rs.
+function lasting(seconds) {
+  const [days, hours, minutes] = [seconds / 86_400, (seconds / 3_600) % 24, (seconds / 60) % 60].map(Math.floor);
+  if (days) return hours ? `${days} d ${hours} h` : `${days} d`;
+  if (hours) return minutes ? `${hours} h ${minutes} min` : `${hours} h`;
+  return minutes ? `${minutes} min` : `${seconds} s`;
+}
+
+// `34 s ago`, `in 5 min`, like `ago` there.
+function ago(seconds) {
+  const past = Math.abs(seconds);
+  const units = [[60, 1, "s"], [3_600, 60, "min"], [86_400, 3_600, "h"], [172_800, 86_400, "day"], [Infinity, 86_400, "days"]];
+  const [, length, unit] = units.find(([below]) => past < below);
+  const lasted = `${Math.floor(past / length)} ${unit}`;
+  return seconds < 0 ? `in ${lasted}` : `${lasted} ago`;
+}
+
+const WEEK = 604_800;
+
+function tick(within) {
+  for (const time of within.querySelectorAll("time[data-ago], time[data-lasting]")) {
+    const seconds = Math.floor((Date.now() + ahead - Date.parse(time.dateTime)) / 1000);
+    // From one week on, it is a date.
+    if ("ago" in time.dataset && Math.abs(seconds) >= WEEK) continue;
+    const says = "ago" in time.dataset ? ago(seconds) : lasting(Math.max(seconds, 0));
+    if (time.textContent !== says) time.textContent = says;
   }
 }
 
-// What somebody does with the page is not taken from them.
-function isInUse(main) {
+// What a part of a page is, so that it is found again in a newer version of the page.
+function identity(part) {
+  if (part.nodeType !== Node.ELEMENT_NODE) return part.nodeName;
+  const link = part.matches("tr, li") ? part.querySelector("a[href]") : part;
+  const names = [part.id, link?.getAttribute("href"), part.getAttribute("action"), part.getAttribute("name")];
+  return [part.localName, names.find(Boolean) ?? part.querySelector(":scope > header > h2")?.textContent].join(" ");
+}
+
+// Whether somebody types or chooses something in it, or looks at it more closely.
+function isInUse(part) {
+  if (part.nodeType !== Node.ELEMENT_NODE) return false;
   const isChanged = (field) =>
-    field.type === "checkbox" || field.type === "radio"
+    field === document.activeElement ||
+    (field.type === "checkbox" || field.type === "radio"
       ? field.checked !== field.defaultChecked
       : field.tagName === "SELECT"
         ? [...field.options].some((option) => option.selected !== option.defaultSelected)
-        : field.value !== field.defaultValue;
-  return (
-    main.contains(document.activeElement) ||
-    !getSelection().isCollapsed ||
-    main.querySelector("[data-zoomed], .plot:hover, .menu[open]") ||
-    [...main.querySelectorAll("input, textarea, select")].some(isChanged)
-  );
+        : field.value !== field.defaultValue);
+  return Boolean(part.querySelector("[data-zoomed], .menu[open]")) || [...part.querySelectorAll("input, textarea, select")].some(isChanged);
 }
 
-// Since when the page could not be asked for again.
-let lost = null;
+// Changes a part of the page into its newer version. What is the same stays, with the focus, the selection and what
+// somebody has typed.
+function become(part, next) {
+  if (part.isEqualNode(next)) return;
+  if (part.nodeType !== Node.ELEMENT_NODE) {
+    part.nodeValue = next.nodeValue;
+    return;
+  }
+  if ("step" in part.dataset) {
+    // The chart says that it is paused.
+    if (!("zoomed" in part.dataset)) part.replaceWith(next);
+    return;
+  }
+  // Whoever reads the page opens and closes parts of it.
+  const isOwn = ({ name }) => name !== "open";
+  for (const { name } of [...part.attributes].filter(isOwn)) if (!next.hasAttribute(name)) part.removeAttribute(name);
+  for (const { name, value } of [...next.attributes].filter(isOwn)) part.setAttribute(name, value);
+  const left = [...part.childNodes];
+  let place = part.firstChild;
+  for (const child of [...next.childNodes]) {
+    const found = left.findIndex((other) => identity(other) === identity(child));
+    const [same] = found < 0 ? [] : left.splice(found, 1);
+    if (same === place) place = place?.nextSibling ?? null;
+    else part.insertBefore(same ?? child, place);
+    if (same) become(same, child);
+  }
+  for (const gone of left) if (!isInUse(gone)) gone.remove();
+}
 
-function showLost(isLost) {
-  if (isLost === Boolean(lost)) return;
-  lost = isLost ? { again: setInterval(refresh, WHEN_LOST) } : clearInterval(lost.again);
-  document.getElementById("lost")?.remove();
-  if (!isLost) return;
+// Says why the page is not as it is now, or nothing.
+function explain(says) {
+  const shown = document.getElementById("lost");
+  if (!says || shown) {
+    if (says) shown.firstChild.textContent = says;
+    else shown?.remove();
+    return;
+  }
   const band = document.createElement("aside");
   band.id = "lost";
   band.className = "band issues";
   band.role = "alert";
   const words = document.createElement("p");
   words.className = "wrap";
-  words.textContent = `Connection lost at ${clock.format(new Date())}. This page shows how things were then. Trying again every 5 seconds.`;
+  words.textContent = says;
   band.append(words);
   document.querySelector("main").before(band);
 }
 
-async function refresh() {
-  const main = document.querySelector("main[data-live]");
-  if (!main || document.hidden || (isInUse(main) && !lost)) return;
-  const response = await fetch(location.href).catch(() => null);
-  showLost(!response?.ok);
-  if (!response?.ok) return;
-  // Whoever was signed out sees so.
-  if (response.redirected) return location.reload();
+// When the page could last be refreshed, if it cannot now.
+let lostAt = null;
+
+// Returns after how many seconds to try again.
+function lose(wait = 0) {
+  const again = Math.max(wait, WHEN_LOST);
+  lostAt ??= new Date();
+  explain(`Connection lost at ${clock.format(lostAt)}. This page shows how things were then. Trying again every ${again} seconds.`);
+  document.title = `Connection lost · ${document.title.split(" · ").at(-1)}`;
+  document.querySelector("link[rel=icon]").href = document.querySelector("main").dataset.lost;
+  document.querySelector(".brand .mark").setAttribute("class", "mark unknown");
+  return again;
+}
+
+// The time until the next refresh, in seconds. A page that is looked at says its own.
+function interval() {
+  return document.hidden ? EVERY : Number(document.querySelector("main").dataset.live);
+}
+
+// Until when no request may be sent.
+let heldUntil = 0;
+
+// Loads the page again, and returns after how many seconds to do so next.
+async function load() {
+  const response = await fetch(location.href, { signal: AbortSignal.timeout(1000 * TIMEOUT) });
+  const wait = Number(response.headers.get("retry-after")) || 0;
+  if (response.status === 429) {
+    const seconds = wait || EVERY;
+    heldUntil = Date.now() + 1000 * seconds;
+    explain(`Paused after too many requests. This page is refreshed in ${seconds} seconds.`);
+    return seconds;
+  }
+  if (response.status >= 500) return lose(wait);
+  // Whoever was signed out sees so. Others see that the page is gone.
+  if (response.redirected || !response.ok) {
+    location.reload();
+    return EVERY;
+  }
   const page = new DOMParser().parseFromString(await response.text(), "text/html");
-  const [next, band] = [page.querySelector("main"), page.getElementById("band")];
-  if (!next || isInUse(main)) return;
-  const parts = [...main.querySelectorAll("details")];
-  next.querySelectorAll("details").forEach((part, place) => {
-    part.open = parts[place]?.open ?? part.open;
-  });
-  for (const part of [next, band]) localize(part);
-  document.getElementById("band").replaceWith(band);
-  main.replaceWith(next);
+  const main = page.querySelector("main[data-live]");
+  if (!main) return EVERY;
+  [lostAt, heldUntil] = [null, 0];
+  explain(null);
+  setClock(main);
+  document.title = page.title;
+  const [icon, newer] = [document, page].map((of) => of.querySelector("link[rel=icon]"));
+  if (icon.getAttribute("href") !== newer.getAttribute("href")) icon.replaceWith(newer);
+  const focused = document.activeElement;
+  localize(page);
+  for (const part of ["header.bar", "#band", "main"]) become(document.querySelector(part), page.querySelector(part));
+  if (focused.isConnected && focused !== document.activeElement) focused.focus({ preventScroll: true });
   document.dispatchEvent(new Event("refreshed"));
+  return interval();
+}
+
+let timer;
+let isLoading = false;
+
+async function refresh() {
+  if (isLoading || !document.querySelector("main[data-live]")) return;
+  isLoading = true;
+  clearTimeout(timer);
+  const seconds = await load().catch(() => lose());
+  isLoading = false;
+  timer = setTimeout(refresh, 1000 * seconds);
+}
+
+function refreshSoon() {
+  if (!document.hidden && Date.now() >= heldUntil) refresh();
 }
 
 // Menus close when something else is wanted.
@@ -105,9 +237,16 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+setClock(document.querySelector("main"));
 localize(document);
 if (zone && !timeZone) zone.textContent = inZone.resolvedOptions().timeZone.replaceAll("_", " ");
-setInterval(refresh, EVERY);
-document.addEventListener("visibilitychange", refresh);
-addEventListener("offline", () => showLost(true));
-addEventListener("online", refresh);
+setInterval(() => document.hidden || tick(document), 1000);
+if (document.querySelector("main[data-live]")) {
+  timer = setTimeout(refresh, 1000 * interval());
+  document.addEventListener("visibilitychange", refreshSoon);
+  addEventListener("online", refreshSoon);
+  addEventListener("offline", () => {
+    clearTimeout(timer);
+    timer = setTimeout(refresh, 1000 * lose());
+  });
+}

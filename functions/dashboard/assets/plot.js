@@ -12,22 +12,28 @@ function inShort(seconds) {
   return (MIDNIGHT.format(date) === "00:00" ? day : clock).format(date);
 }
 
-// Times and values of the table, the oldest first: each row in the middle of its time. What has no row is a gap.
+// The distances between two labels of the time axis that may be used, in seconds.
+const MINUTES = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080, 20160, 40320, 80640];
+
+// Times and values of the table, the oldest first: each row in the middle of that part of its time that is on the axis.
+// What has no row is a gap. The axis is as long as that of the picture: a time without a value is at each end of it.
 function read(part) {
-  const step = Number(part.dataset.step);
+  const [step, from, to] = ["step", "from", "to"].map((name) => Number(part.dataset[name]));
   const rows = [...part.querySelectorAll("tbody tr")].reverse();
-  const values = Array.from({ length: (rows[0]?.cells.length ?? 2) - 1 }, () => []);
-  const times = [];
-  for (const row of rows) {
-    const at = Date.parse(row.querySelector("time").dateTime) / 1000 + step / 2;
-    if (at > times.at(-1) + step * part.dataset.reach) {
-      times.push(times.at(-1) + step);
-      for (const line of values) line.push(null);
-    }
+  const values = Array.from({ length: rows[0].cells.length - 1 }, () => [null]);
+  const [starts, times] = [[from], [from]];
+  function push(start, at, value) {
+    starts.push(start);
     times.push(at);
-    values.forEach((line, place) => line.push(parseInt(row.cells[place + 1].textContent)));
+    values.forEach((line, place) => line.push(value(place)));
   }
-  return [times, ...values];
+  for (const row of rows) {
+    const start = Date.parse(row.querySelector("time").dateTime) / 1000;
+    if (start > starts.at(-1) + step * part.dataset.reach) push(start, (times.at(-1) + start) / 2, () => null);
+    push(start, (Math.max(start, from) + Math.min(start + step, to)) / 2, (place) => parseInt(row.cells[place + 1].textContent));
+  }
+  push(to, to, () => null);
+  return [starts, times, ...values];
 }
 
 // The points of a path in the picture, as times and milliseconds.
@@ -44,6 +50,9 @@ function points(picture, path, { from, to }) {
 let drawn;
 
 function draw() {
+  // Where somebody has zoomed in, it stays.
+  if (drawn?.root.isConnected) return;
+  const { left, top } = drawn?.cursor ?? {};
   drawn?.destroy();
   drawn = null;
   const part = document.querySelector("[data-step]");
@@ -62,18 +71,21 @@ function draw() {
   whole.textContent = "Show all";
   whole.className = "s";
   whole.type = "button";
-  whole.onclick = () => drawn.setData(drawn.data);
-  below.append(hint, " ", whole);
+  whole.onclick = () => {
+    drawn.setData(drawn.data);
+    refresh();
+  };
+  const paused = document.createElement("span");
+  paused.textContent = "Paused.";
+  below.append(paused, hint, whole);
   picture.before(plot);
   picture.after(below);
 
-  const [times, means, upper] = read(part);
+  const [starts, times, means, upper] = read(part);
   // The picture that is not shown has the colors.
   const color = (of) => getComputedStyle(picture.querySelector(of));
   const faint = { stroke: () => color(".grid").stroke, width: 1 };
   const axis = { stroke: () => getComputedStyle(below).color, grid: faint, ticks: { show: false }, font: "12px Inter, system-ui, sans-serif" };
-  // The axis is the range that was chosen, however little of it is known.
-  const range = [Number(part.dataset.from), Date.now() / 1000];
   const [checks, failed] = [".dots", ".failed"].map((path) => points(picture, path, part.dataset));
   const bands = part.dataset.bands.split(" ").filter(Boolean).map((band) => band.split("-").map(Number));
   function drawBands({ ctx, bbox, valToPos }) {
@@ -117,25 +129,28 @@ function draw() {
     const isPart = min > all[0] || max < all[1];
     part.toggleAttribute("data-zoomed", isPart);
     whole.hidden = !isPart;
+    paused.hidden = !isPart;
   }
   function showValue({ cursor }) {
     const mean = means[cursor.idx];
-    hint.textContent = mean == null ? HINT : `${inZone.format(dated(times[cursor.idx] - part.dataset.step / 2))}: ${mean} ms${upper ? `, 95th percentile ${upper[cursor.idx]} ms` : ""}`;
+    hint.textContent = mean == null ? HINT : `${inZone.format(dated(starts[cursor.idx]))}: ${mean} ms${upper ? `, 95th percentile ${upper[cursor.idx]} ms` : ""}`;
   }
   const options = {
     width: plot.clientWidth,
     height: 240,
     legend: { show: false },
-    scales: { x: { range: (_, min, max) => (min === times[0] && max === times.at(-1) ? range : [min, max]) }, y: { range: (_, __, top) => [0, top * 1.05] } },
+    scales: { x: { range: (_, min, max) => [min, max] }, y: { range: (_, __, top) => [0, top * 1.05] } },
     // A lone value has no line, but a point.
     series: [{}, { stroke: () => color(".line").stroke, fill: () => `color-mix(in srgb, ${color(".line").stroke} 10%, transparent)`, width: 1.5, points: { show: means.length < 40, size: 4 } }, ...(upper ? [{ stroke: () => getComputedStyle(below).color, dash: [3, 3], width: 1.25, points: { show: false } }] : [])],
     axes: [
-      { ...axis, grid: { show: false }, space: 70, size: 30, values: (_, ticks) => ticks.map(inShort) },
+      { ...axis, grid: { show: false }, incrs: MINUTES.map((minutes) => 60 * minutes), space: 70, size: 30, values: (_, ticks) => ticks.map(inShort) },
       { ...axis, size: 70, values: (_, ticks) => ticks.map((ms) => `${ms} ms`) },
     ],
     hooks: { drawClear: [drawBands], draw: [drawChecks], setScale: [showScale], setCursor: [showValue] },
   };
   drawn = new uPlot(options, upper ? [times, means, upper] : [times, means], plot);
+  // The pointer is where it was.
+  if (left >= 0) drawn.setCursor({ left, top });
 }
 
 addEventListener("resize", () => drawn?.setSize({ width: drawn.root.parentElement.clientWidth, height: 240 }));

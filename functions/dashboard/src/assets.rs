@@ -10,6 +10,7 @@ use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 
 use crate::RequestContext;
+use crate::look::TabState;
 
 /// A file that pages load.
 struct Asset {
@@ -35,8 +36,15 @@ static STYLE: LazyLock<Asset> = LazyLock::new(|| {
         concat!(include_str!("../assets/uplot/uPlot.min.css"), include_str!("../assets/app.css"));
     Asset::new("app", "css", "text/css; charset=utf-8", style)
 });
-static ICON: LazyLock<Asset> = LazyLock::new(|| {
-    Asset::new("icon", "svg", "image/svg+xml", include_str!("../assets/icon.svg"))
+/// The icon of a browser's tab in each state, in the order of [`TabState`].
+static ICONS: LazyLock<[Asset; 4]> = LazyLock::new(|| {
+    let icon = |stem, text| Asset::new(stem, "svg", "image/svg+xml", text);
+    [
+        icon("icon-up", include_str!("../assets/icon-up.svg")),
+        icon("icon-failing", include_str!("../assets/icon-failing.svg")),
+        icon("icon-down", include_str!("../assets/icon-down.svg")),
+        icon("icon-unknown", include_str!("../assets/icon-unknown.svg")),
+    ]
 });
 static SCRIPT: LazyLock<Asset> =
     LazyLock::new(|| Asset::script("app", include_str!("../assets/app.js")));
@@ -51,9 +59,9 @@ pub(crate) fn style() -> String {
     format!("/assets/{}", STYLE.name)
 }
 
-/// The path of the icon.
-pub(crate) fn icon() -> String {
-    format!("/assets/{}", ICON.name)
+/// The path of the icon in a state.
+pub(crate) fn icon(state: TabState) -> String {
+    format!("/assets/{}", ICONS[state as usize].name)
 }
 
 /// The path of the script.
@@ -68,7 +76,8 @@ pub(crate) fn plot() -> [String; 2] {
 
 /// Serves a file under the name that this version's pages use.
 pub(crate) async fn show(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    let mut assets = [&STYLE, &ICON, &SCRIPT, &UPLOT, &PLOT].into_iter();
+    let others = [&STYLE, &SCRIPT, &UPLOT, &PLOT].map(|asset| &**asset);
+    let mut assets = others.into_iter().chain(&*ICONS);
     let asset = assets.find(|asset| asset.name == context.parameters.value("asset"));
     let asset = asset.ok_or(ApiError::NotFound)?;
     let mut response = Response::new(Body::Text(asset.text.to_owned()));

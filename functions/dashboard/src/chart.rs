@@ -193,7 +193,8 @@ pub(crate) struct Plot<'a> {
     pub(crate) dots: &'a [(f64, f64)],
     /// Where a failure left no value, from 0 to 1.
     pub(crate) marks: &'a [f64],
-    pub(crate) places: usize,
+    /// Where the time axis begins and ends, in places. It may begin and end within a place.
+    pub(crate) axis: (f64, f64),
     /// The line connects two values that are at most this many places apart.
     pub(crate) reach: usize,
     /// The highest value to make room for, which is rounded up; the lowest is 0.
@@ -282,20 +283,21 @@ const fn anchor(middle: f64) -> &'static str {
 
 /// The line through some values, and the area below it.
 fn lines(plot: &Plot<'_>, values: &[(usize, f64)], top: f64) -> (String, String) {
-    let width = WIDTH / plot.places.max(1) as f64;
+    let (begin, end) = plot.axis;
+    let x = |place: usize| (((place as f64) - begin) / (end - begin)).clamp(0.0, 1.0) * WIDTH;
     let (mut line, mut area) = (String::new(), String::new());
     let runs = values.chunk_by(|(place, _), (next, _)| place + plot.reach >= *next);
     for run in runs {
-        let at = |(place, value): &(usize, f64)| {
-            ((*place as f64 + 0.5) * width, PLOT - PLOT * value / top)
-        };
+        let y = |value: f64| PLOT - PLOT * value / top;
         // A single value becomes a short line.
-        let points = match run {
-            [(place, value)] => {
-                let (x, y) = at(&(*place, *value));
-                vec![(x - width / 2.0, y), (x + width / 2.0, y)]
+        let points = match *run {
+            [(place, value)] => vec![(x(place), y(value)), (x(place + 1), y(value))],
+            _ => {
+                let at = |(place, value): &(usize, f64)| {
+                    (f64::midpoint(x(*place), x(place + 1)), y(*value))
+                };
+                run.iter().map(at).collect()
             }
-            run => run.iter().map(at).collect(),
         };
         for (place, (x, y)) in points.iter().enumerate() {
             // Writing to a string cannot fail.
@@ -356,7 +358,7 @@ mod tests {
             upper: &[],
             dots: &[(0.5, 50.0), (0.75, 900.0)],
             marks: &[0.25],
-            places: 4,
+            axis: (0.0, 4.0),
             reach: 1,
             top: 120.0,
             unit: "ms",
@@ -370,6 +372,8 @@ mod tests {
         assert_eq!(area.matches('z').count(), 2);
         let (line, _) = lines(&Plot { reach: 2, ..plot }, plot.values, 200.0);
         assert_eq!(line.matches('M').count(), 1);
+        let (line, _) = lines(&Plot { axis: (0.5, 2.5), ..plot }, plot.values, 200.0);
+        assert_eq!(line, "M0.0 168.0L250.0 168.0M875.0 96.0L1000.0 204.0", "a part of a place");
         let drawn = super::plot(&plot).into_string();
         assert!(drawn.contains(r#"<path class="dots" d="M500 180h0M750 0h0">"#), "{drawn}");
         assert!(drawn.contains(r#"<path class="failed" d="M250.0 240v-14">"#), "{drawn}");

@@ -44,7 +44,7 @@ impl<'a> Clock<'a> {
     /// How long something has lasted, with the time when it began.
     pub(crate) fn lasting(&self, since: Timestamp) -> Markup {
         html! {
-            time.nb datetime=(time::wire(since)) title={ "Since " (self.zone.minute(since)) } data-ago {
+            time.nb datetime=(time::wire(since)) title={ "Since " (self.zone.minute(since)) } data-lasting {
                 (time::duration(self.now.duration_since(since)))
             }
         }
@@ -74,6 +74,18 @@ impl<'a> Clock<'a> {
         html! {
             time.nb datetime=(time::wire(at)) title=(self.zone.minute(at)) data-day {
                 (time::day(at, self.now, self.zone))
+            }
+        }
+    }
+
+    /// An instant of something that may have happened seconds before or after something else:
+    /// `20 Nov, 09:54:07 UTC`, with the year if it is another one.
+    pub(crate) fn second(&self, at: Timestamp) -> Markup {
+        let day = time::day(at, self.now, self.zone);
+        let time = self.zone.local(at).strftime("%H:%M:%S %Z");
+        html! {
+            time datetime=(time::wire(at)) title=(self.zone.second(at)) data-second {
+                (day) ", " (time)
             }
         }
     }

@@ -20,10 +20,10 @@ use vedette_domain::alerts::due::News;
 use vedette_domain::alerts::notification::{Notification, NotificationOutcome};
 use vedette_domain::alerts::{Alert, Fact};
 use vedette_domain::id::{ChannelId, IssueId, UserId};
-use vedette_domain::issues::IssueStatus;
 use vedette_domain::issues::note::Note;
 use vedette_domain::issues::past_tense::past;
 use vedette_domain::issues::record::Issue;
+use vedette_domain::issues::{IssueStatus, Severity};
 use vedette_domain::sites::site::Site;
 use vedette_domain::time;
 use vedette_http::access::IssueAccess;
@@ -36,7 +36,7 @@ use self::found::Found;
 use crate::clock::Clock;
 use crate::form::{FormInput, field};
 use crate::layout::{Heading, NavTab};
-use crate::look::{Icon, Look};
+use crate::look::{Icon, Look, TabState};
 use crate::sites::link_out;
 use crate::{RequestContext, layout, look, maintenance, words};
 
@@ -177,7 +177,10 @@ async fn page(
     )?;
     let view = IssueView::new(access, &users, &found, role, clock);
     let content = content(&view, shown);
+    let issue = &access.stored.issue;
+    let is_critical = issue.lifecycle.is_active() && issue.severity() == Severity::Critical;
     let heading = Heading::within(&*view.title)
+        .about(if is_critical { TabState::Down } else { TabState::Up })
         .below(format!("/teams/{}", site.team), "Sites")
         .below(format!("/sites/{}", site.id), &site.name);
     Ok(layout::team_page(context, (&access.team.team, NavTab::Sites), status, heading, &content))
@@ -298,8 +301,8 @@ fn hero(view: &IssueView<'_>) -> Markup {
                         }
                     }
                     p.quiet.small {
-                        "Since " (clock.instant(since))
-                        @if let Some(end) = issue.lifecycle.resolved_at() { ", until " (clock.instant(end)) }
+                        "Since " (clock.second(since))
+                        @if let Some(end) = issue.lifecycle.resolved_at() { ", until " (clock.second(end)) }
                     }
                 }
                 @if view.may_act && issue.lifecycle.is_active() { (actions(issue, clock.now)) }
@@ -351,7 +354,7 @@ fn details(view: &IssueView<'_>) -> Markup {
             dl.facts.in {
                 dt { "Tool" } dd { (words::tool(view.issue.id.fingerprint().tool())) }
                 @for fact in &view.facts { dt { (fact.label) } dd { (fact.value) } }
-                dt { "First opened" } dd { (view.clock.instant(view.issue.created_at)) }
+                dt { "First opened" } dd { (view.clock.second(view.issue.created_at)) }
             }
         }
     }
@@ -380,7 +383,7 @@ fn notifications(view: &IssueView<'_>) -> Markup {
                         (look.mark())
                         div.grow {
                             b.cut.blk { bdi { (name) } }
-                            p.quiet.small { (word) " " (view.clock.instant(*at)) @if let Some(why) = why { ": " bdi { (why) } } }
+                            p.quiet.small { (word) " " (view.clock.second(*at)) @if let Some(why) = why { ": " bdi { (why) } } }
                         }
                     }
                 }

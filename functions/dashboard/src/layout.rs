@@ -9,18 +9,23 @@ use lambda_http::http::{HeaderValue, Method, StatusCode};
 use maud::{DOCTYPE, Markup, html};
 use vedette_domain::accounts::team::Team;
 use vedette_domain::id::TeamId;
+use vedette_domain::time;
 use vedette_http::access::Caller;
 use vedette_http::error::{ApiError, UNAVAILABLE_FOR};
 use vedette_http::query::Query;
 use vedette_http::response::Response;
+use vedette_store::Attention;
 
 use crate::clock::Clock;
-use crate::look::{Icon, Look};
+use crate::look::{Icon, Look, TabState};
 use crate::{RequestContext, assets, look};
 
 /// Nothing is loaded from elsewhere, only our own script runs, and forms lead only to this service.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+/// The script refreshes a page after this many seconds, unless the state of its sites changes soon.
+const REFRESH_SECONDS: u16 = 30;
 
 /// The title of a page, and what is shown around it.
 pub(crate) struct Heading {
@@ -33,6 +38,12 @@ pub(crate) struct Heading {
     lead: Markup,
     /// The actions.
     actions: Markup,
+    /// The title in the browser's tab, if it is another one.
+    tab_title: Option<String>,
+    /// The state of the sites that the page is about; otherwise, it is that of the team.
+    about: Option<TabState>,
+    /// Whether the page waits for first checks.
+    is_awaited: bool,
     /// Whether the content contains the title itself.
     is_within: bool,
 }
@@ -41,7 +52,17 @@ impl Heading {
     /// A title above the content.
     pub(crate) fn new(title: impl Into<String>) -> Self {
         let [state, lead, actions] = [(); 3].map(|()| Markup::default());
-        Self { title: title.into(), crumbs: Vec::new(), state, lead, actions, is_within: false }
+        Self {
+            title: title.into(),
+            crumbs: Vec::new(),
+            state,
+            lead,
+            actions,
+            tab_title: None,
+            about: None,
+            is_awaited: false,
+            is_within: false,
+        }
     }
 
     /// A title that the content contains itself.
@@ -65,6 +86,26 @@ impl Heading {
 
     pub(crate) fn actions(self, actions: Markup) -> Self {
         Self { actions, ..self }
+    }
+
+    /// The title in the browser's tab, which also says the state.
+    pub(crate) fn titled(self, title: String) -> Self {
+        Self { tab_title: Some(title), ..self }
+    }
+
+    /// The state of the sites that the page is about. While they are down or failing, the page is refreshed often.
+    pub(crate) fn about(self, state: TabState) -> Self {
+        Self { about: Some(state), ..self }
+    }
+
+    /// Whether first checks of these sites are still awaited. If so, the page is refreshed often.
+    pub(crate) fn awaiting(self, is_awaited: bool) -> Self {
+        Self { is_awaited, ..self }
+    }
+
+    /// Whether what the page shows changes soon.
+    fn is_urgent(&self) -> bool {
+        self.is_awaited || matches!(self.about, Some(TabState::Down | TabState::Failing))
     }
 
     fn shown(&self) -> Markup {
@@ -119,7 +160,8 @@ pub(crate) fn page(
     title: &str,
     content: &Markup,
 ) -> Response {
-    framed(status, title, &lone(title, &degraded(context, context.clock(None)), content))
+    let body = lone(title, &degraded(context, context.clock(None)), content);
+    framed(status, (title, TabState::Unknown), None, &body)
 }
 
 /// An entry in a team's navigation.
@@ -192,16 +234,33 @@ pub(crate) fn team_page(
     heading: impl Into<Heading>,
     content: &Markup,
 ) -> Response {
+    let attention = context.signed_in.and_then(|signed_in| signed_in.attention.get(&team.id));
     let tabs = html! {
         nav.tabs aria-label="Team" {
             @for tab in NavTab::TABS {
                 a href=(tab.path(team.id)) aria-current=[(tab == here.tab()).then_some("page")] {
                     (tab.word())
+                    @if tab == NavTab::Issues { (unacknowledged(attention)) }
                 }
             }
         }
     };
     member_page(context, Some((team, &tabs)), status, &heading.into(), content)
+}
+
+/// The number of critical issues that nobody has acknowledged, if there are any. The script updates it.
+fn unacknowledged(attention: Option<&Attention>) -> Markup {
+    let count = attention.map_or(0, |attention| attention.unacknowledged);
+    html! {
+        span #unacknowledged {
+            @if count > 0 {
+                b {
+                    @if count > Attention::COUNTED { (Attention::COUNTED) "+" } @else { (count) }
+                    span.hide { " critical and not acknowledged" }
+                }
+            }
+        }
+    }
 }
 
 /// A page with one heading, with links to the other pages if somebody is signed in.
@@ -227,11 +286,16 @@ fn member_page(
     let clock = context.clock(team.map(|(team, _)| team));
     // The answer to a form cannot be requested again.
     let is_live = status == StatusCode::OK && context.head.method != Method::POST;
+    let every = if heading.is_urgent() { context.dashboard.urgent } else { REFRESH_SECONDS };
+    let watched = team.filter(|(team, _)| team.sites > 0);
+    let attention = watched.and_then(|(team, _)| signed_in.attention.get(&team.id));
+    let state = heading.about.or_else(|| attention.copied().map(TabState::from));
+    let state = state.unwrap_or(TabState::Unknown);
     let body = html! {
         header.bar {
             div.wrap {
                 div.top {
-                    a.brand href="/" { (look::mark(28)) span.wordmark { "Vedette" } span.hide { " home" } }
+                    a.brand href="/" { (look::mark(28, state)) span.wordmark { "Vedette" } span.hide { " home" } }
                     @if let Some((team, _)) = team { (team_menu(&signed_in.caller, team)) }
                     (user_menu(&signed_in.caller))
                 }
@@ -239,13 +303,17 @@ fn member_page(
             }
         }
         (degraded(context, clock))
-        main #main data-live[is_live] { div.wrap.stack { (heading.shown()) (content) } }
+        // The script refreshes the page after so many seconds, counts from the time at which it was made, and shows
+        // this icon while the connection is lost.
+        main #main data-live=[is_live.then_some(every)] data-now=(time::wire(clock.now))
+            data-lost=[is_live.then(|| assets::icon(TabState::Unknown))] { div.wrap.stack { (heading.shown()) (content) } }
         // If nobody has chosen a time zone, the script replaces it with the browser's.
         footer.wrap.foot {
             p { "Times are in " span #zone data-chosen[clock.is_chosen] { (clock.zone) } "." }
         }
     };
-    framed(status, &heading.title, &body)
+    let title = heading.tab_title.as_deref().unwrap_or(&heading.title);
+    framed(status, (title, state), team.map(|(team, _)| &*team.name), &body)
 }
 
 /// The team of the page. If the caller belongs to several, it links to the others.
@@ -338,12 +406,17 @@ fn degraded(context: RequestContext<'_>, clock: Clock<'_>) -> Markup {
 fn lone(title: &str, degraded: &Markup, content: &Markup) -> Markup {
     html! {
         (degraded)
-        main.lone #main { div.stack { (look::mark(40)) h1 { (title) } } (content) }
+        main.lone #main { div.stack { (look::logo(40)) h1 { (title) } } (content) }
     }
 }
 
-/// A page as a document. `extra` follows in its head.
-pub(crate) fn document(title: &str, is_indexed: bool, extra: &Markup, body: &Markup) -> Markup {
+/// A page as a document, with what the browser's tab shows. `extra` follows in its head.
+pub(crate) fn document(
+    (title, state): (&str, TabState),
+    is_indexed: bool,
+    extra: &Markup,
+    body: &Markup,
+) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -353,7 +426,7 @@ pub(crate) fn document(title: &str, is_indexed: bool, extra: &Markup, body: &Mar
                 @if !is_indexed { meta name="robots" content="noindex"; }
                 meta name="color-scheme" content="light dark";
                 title { (title) }
-                link rel="icon" href=(assets::icon());
+                link rel="icon" href=(assets::icon(state));
                 link rel="stylesheet" href=(assets::style());
                 (extra)
             }
@@ -365,9 +438,16 @@ pub(crate) fn document(title: &str, is_indexed: bool, extra: &Markup, body: &Mar
     }
 }
 
-fn framed(status: StatusCode, title: &str, body: &Markup) -> Response {
+/// A page. The browser's tab shows its title and after it the team, if there is one.
+fn framed(
+    status: StatusCode,
+    (title, state): (&str, TabState),
+    team: Option<&str>,
+    body: &Markup,
+) -> Response {
     let script = html! { script src=(assets::script()) defer {} };
-    let page = document(&format!("{title} · Vedette"), false, &script, body);
+    let title = format!("{title} · {}", team.unwrap_or("Vedette"));
+    let page = document((&title, state), false, &script, body);
     let mut response = Response::new(Body::Text(page.into_string()));
     *response.status_mut() = status;
     let headers = response.headers_mut();
@@ -461,7 +541,10 @@ pub(crate) fn refusal(context: Option<RequestContext<'_>>, refusal: &ApiError) -
     let content = html! { p { (text) } };
     let mut response = match context {
         Some(context) => own_page(context, status, title, &content),
-        None => framed(status, title, &lone(title, &Markup::default(), &content)),
+        None => {
+            let body = lone(title, &Markup::default(), &content);
+            framed(status, (title, TabState::Unknown), None, &body)
+        }
     };
     let wait = match refusal {
         ApiError::TooManyRequests { retry_after } => Some(*retry_after),
@@ -469,4 +552,21 @@ pub(crate) fn refusal(context: Option<RequestContext<'_>>, refusal: &ApiError) -
     };
     response.headers_mut().extend(wait.map(|wait| (RETRY_AFTER, HeaderValue::from(wait))));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_most_ninety_nine_issues_are_counted() {
+        let shown = |unacknowledged| {
+            let attention = Attention { unacknowledged, ..Attention::default() };
+            super::unacknowledged(Some(&attention)).into_string()
+        };
+        assert_eq!(shown(0), "<span id=\"unacknowledged\"></span>");
+        for (count, says) in [(1, "<b>1<"), (99, "<b>99<"), (100, "<b>99+<")] {
+            assert!(shown(count).contains(says), "{}", shown(count));
+        }
+    }
 }

@@ -6,6 +6,7 @@ use vedette_domain::alerts::channel::ChannelKind;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::issues::{IssueStatus, Severity};
 use vedette_domain::sites::site_state::SiteState;
+use vedette_store::Attention;
 
 /// How good or bad something is, shown as a shape and a color.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,6 +100,56 @@ impl From<Severity> for Look {
         match severity {
             Severity::Critical => Self::Down,
             Severity::Warning | Severity::Info => Self::Issues,
+        }
+    }
+}
+
+/// The state that a browser's tab and the mark in the header show. Issues that are not critical do not show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TabState {
+    /// Nothing is down or failing.
+    Up,
+    /// A check failed, and no issue is open yet.
+    Failing,
+    /// A critical issue is active.
+    Down,
+    /// Nobody is signed in, or nothing is checked.
+    Unknown,
+}
+
+impl TabState {
+    /// The state of these sites, of which one or more may have a critical issue.
+    pub(crate) fn of(is_critical: bool, sites: impl IntoIterator<Item = SiteState>) -> Self {
+        let mut worst = if is_critical { Self::Down } else { Self::Unknown };
+        for site in sites {
+            worst = match (worst, site) {
+                (Self::Down, _) | (_, SiteState::Down) => return Self::Down,
+                (Self::Failing, _) | (_, SiteState::Failing) => Self::Failing,
+                (Self::Up, _) | (_, SiteState::Up | SiteState::Issues) => Self::Up,
+                (Self::Unknown, SiteState::Unknown | SiteState::Paused) => Self::Unknown,
+            };
+        }
+        worst
+    }
+
+    /// The class of the mark.
+    const fn class(self) -> &'static str {
+        match self {
+            Self::Up => "up",
+            Self::Failing => "failing",
+            Self::Down => "down",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// What the frame of a team's pages shows, if the page is not about certain sites.
+impl From<Attention> for TabState {
+    fn from(attention: Attention) -> Self {
+        match attention {
+            Attention { is_critical: true, .. } => Self::Down,
+            Attention { is_failing: true, .. } => Self::Failing,
+            Attention { .. } => Self::Up,
         }
     }
 }
@@ -215,12 +266,40 @@ pub(crate) fn tool(tool: Tool) -> Markup {
 }
 
 /// The logo of Vedette: a V that is also a tick.
-pub(crate) fn mark(size: u8) -> Markup {
+pub(crate) fn logo(size: u8) -> Markup {
+    mark(size, TabState::Up)
+}
+
+/// The logo with a dot or, if something is down, a square in the color of the state.
+pub(crate) fn mark(size: u8, state: TabState) -> Markup {
     html! {
-        svg.mark width=(size) height=(size) viewBox="0 0 28 28" aria-hidden="true" {
+        svg class={ "mark " (state.class()) } width=(size) height=(size) viewBox="0 0 28 28" aria-hidden="true" {
             rect width="28" height="28" rx="7.5" {}
             path d="M7 11.5 12.5 20.5 19 11.8" {}
+            // The class decides which of the two is shown, so that the script has to change only the class.
             circle cx="20.75" cy="7.75" r="2.6" {}
+            rect.sq x="17.5" y="4.5" width="6.5" height="6.5" rx="1.5" {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tab_shows_the_worst_site() {
+        use SiteState::{Down, Failing, Issues, Paused, Unknown, Up};
+        for (is_critical, sites, state) in [
+            (false, &[][..], TabState::Unknown),
+            (false, &[Unknown, Paused], TabState::Unknown),
+            (false, &[Paused, Issues], TabState::Up),
+            (false, &[Up, Paused], TabState::Up),
+            (false, &[Up, Failing, Issues], TabState::Failing),
+            (false, &[Failing, Down, Up], TabState::Down),
+            (true, &[Issues], TabState::Down),
+        ] {
+            assert_eq!(TabState::of(is_critical, sites.iter().copied()), state, "{sites:?}");
         }
     }
 }

@@ -18,8 +18,13 @@ use crate::clock::Clock;
 use crate::session::SignedIn;
 use crate::sites::directories::Directories;
 
+/// During an outage, pages are refreshed after this many seconds if requests cost nothing.
+const URGENT_SECONDS: u16 = 5;
+/// The same if each request is paid for.
+const URGENT_SECONDS_PAID: u16 = 15;
+
 /// What the pages of a process have besides the service itself.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Dashboard {
     /// The OpenID provider, if there is one and this process talks to it.
     pub(crate) provider: Option<Provider>,
@@ -29,6 +34,21 @@ pub struct Dashboard {
     guard: OnceLock<Option<SsrfGuard>>,
     /// Whether the sites and their history are made up. If so, every page says it.
     pub(crate) is_demo: bool,
+    /// After how many seconds pages are refreshed during an outage and while they wait for first checks.
+    pub(crate) urgent: u16,
+}
+
+impl Default for Dashboard {
+    fn default() -> Self {
+        Self {
+            provider: None,
+            directories: Directories::default(),
+            outbound: None,
+            guard: OnceLock::new(),
+            is_demo: false,
+            urgent: URGENT_SECONDS_PAID,
+        }
+    }
 }
 
 impl Dashboard {
@@ -50,6 +70,12 @@ impl Dashboard {
             made.inspect_err(|error| warn!(error = %ErrorChain(error), "no scheme is tried")).ok()
         });
         guard.as_ref()
+    }
+
+    /// The same pages, served by a process on one machine, where requests cost nothing.
+    #[must_use]
+    pub fn on_one_machine(self) -> Self {
+        Self { urgent: URGENT_SECONDS, ..self }
     }
 
     /// The same pages, which say that the sites and their history are made up.

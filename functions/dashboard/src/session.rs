@@ -1,5 +1,8 @@
 //! The signed-in user: the session cookie, and the caller that it identifies.
 
+use std::collections::BTreeMap;
+
+use futures::future::try_join_all;
 use lambda_http::http::header::{COOKIE, HOST, HeaderName};
 use lambda_http::http::request::Parts;
 use lambda_http::http::{HeaderMap, HeaderValue};
@@ -10,7 +13,7 @@ use vedette_domain::id::TeamId;
 use vedette_http::access::{Caller, hold_requests};
 use vedette_http::error::ApiError;
 use vedette_runtime::App;
-use vedette_store::TeamWithSettings;
+use vedette_store::{Attention, TeamWithSettings};
 
 /// With this prefix, a browser binds a cookie to the host and the path, and requires TLS.
 const SECURE: &str = "__Host-";
@@ -28,6 +31,17 @@ pub struct SignedIn {
     pub(crate) session: Session,
     /// The team on the page, read while the request was counted.
     pub(crate) team: Option<TeamWithSettings>,
+    /// What the frame of the page says about the teams that the page may belong to.
+    pub(crate) attention: BTreeMap<TeamId, Attention>,
+}
+
+/// The teams that a page shows, as far as its path says so.
+#[derive(Debug, Default)]
+pub(crate) struct ShownTeams {
+    /// The team that the page works on.
+    pub(crate) team: Option<TeamId>,
+    /// The teams that may be in the page's frame.
+    pub(crate) framed: Vec<TeamId>,
 }
 
 /// Whether browsers reach this service over https, from the configuration or else from the request.
@@ -51,7 +65,7 @@ fn cookie_of<'h>(app: &App, headers: &'h HeaderMap, name: &str) -> Option<&'h st
 pub(crate) async fn signed_in(
     app: &App,
     head: &Parts,
-    shows: impl FnOnce(&Caller) -> Option<TeamId>,
+    shows: impl FnOnce(&Caller) -> ShownTeams,
 ) -> Result<Option<SignedIn>, ApiError> {
     let cookie = cookie_of(app, &head.headers, SESSION).and_then(SessionCookie::parse);
     let Some(cookie) = cookie else { return Ok(None) };
@@ -64,16 +78,19 @@ pub(crate) async fn signed_in(
     let Some((session, account)) = session.zip(account) else { return Ok(None) };
     let caller = Caller { user: account.user, memberships: account.memberships, now };
     let shown = shows(&caller);
-    let (team, ()) = futures::try_join!(
+    let attention =
+        shown.framed.into_iter().map(async |team| Ok((team, store.attention(team).await?)));
+    let (team, attention, ()) = futures::try_join!(
         async {
-            match shown {
+            match shown.team {
                 Some(team) => Ok(store.team(team, now).await?),
                 None => Ok(None),
             }
         },
+        try_join_all(attention),
         hold_requests(store, &session, app.service.throttle, now),
     )?;
-    Ok(Some(SignedIn { caller, session, team }))
+    Ok(Some(SignedIn { caller, session, team, attention: attention.into_iter().collect() }))
 }
 
 /// The cookie that keeps a browser signed in.

@@ -18,7 +18,7 @@ use vedette_runtime::App;
 use vedette_store::{Grant, TeamWithSettings};
 
 use crate::grants::{ACCOUNTS_GRANT, READ_GRANT, WRITE_GRANT};
-use crate::session::SignedIn;
+use crate::session::{ShownTeams, SignedIn};
 use crate::{Dashboard, RequestContext, cross_origin, layout, session};
 
 /// A page, or the action of its form.
@@ -155,7 +155,7 @@ async fn admit(page: &Page, request: Request<'_>) -> Result<Option<SignedIn>, Ap
     if head.method == Method::POST {
         cross_origin::check(&head.headers, app.service.base_url.as_deref())?;
     }
-    let shows = |caller: &Caller| shown_team(page, parameters, caller);
+    let shows = |caller: &Caller| shown_teams(page, parameters, caller);
     let signed_in = session::signed_in(app, head, shows).await?;
     if page.audience != Audience::Anybody && signed_in.is_none() {
         return Err(ApiError::Unauthenticated("Nobody is signed in."));
@@ -169,15 +169,25 @@ async fn admit(page: &Page, request: Request<'_>) -> Result<Option<SignedIn>, Ap
 }
 
 /// The team on a page, if it is one of the caller's. A form reads its team itself, and again after each conflict.
-fn shown_team(page: &Page, parameters: &PathParameters, caller: &Caller) -> Option<TeamId> {
+///
+/// The path of a page about a site does not name its team, so it may be any of the caller's. Most users have one.
+fn shown_teams(page: &Page, parameters: &PathParameters, caller: &Caller) -> ShownTeams {
     if page.method != Method::GET {
-        return None;
+        return ShownTeams::default();
     }
-    if let (Endpoint::OnlyTeam(..), [only]) = (&page.endpoint, &caller.memberships[..]) {
-        return Some(only.team);
-    }
-    let team = TeamId::parse(parameters.value("team"))?;
-    caller.role_in(team).is_ok().then_some(team)
+    let own = || caller.memberships.iter().map(|place| place.team);
+    let team = match page.endpoint {
+        Endpoint::OnlyTeam(..) => own().next().filter(|_| caller.memberships.len() == 1),
+        _ => TeamId::parse(parameters.value("team")).filter(|team| caller.role_in(*team).is_ok()),
+    };
+    let framed = match page.endpoint {
+        Endpoint::Site(..)
+        | Endpoint::Check(..)
+        | Endpoint::Issue(..)
+        | Endpoint::IssueIfSignedIn(..) => own().collect(),
+        _ => team.into_iter().collect(),
+    };
+    ShownTeams { team, framed }
 }
 
 /// Whether a browser asks for a page that does not exist. Programs get the API's error instead.

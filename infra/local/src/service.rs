@@ -357,7 +357,7 @@ fn dashboard(
     is_demo: bool,
 ) -> Result<Dashboard, SsrfGuardError> {
     let provider = provider.map(|config| Provider::new(config, outbound.clone())).transpose()?;
-    let dashboard = Dashboard::new(provider).reaching(outbound.clone());
+    let dashboard = Dashboard::new(provider).reaching(outbound.clone()).on_one_machine();
     Ok(if is_demo { dashboard.of_demo() } else { dashboard })
 }
 

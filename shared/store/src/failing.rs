@@ -6,9 +6,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use vedette_domain::checks::tool_state::FailingChange;
 use vedette_domain::id::{SiteId, TeamId};
+use vedette_domain::issues::{IssueStatus, Severity};
 use vedette_domain::sites::site::Site;
 
-use crate::item::{Stored, item, key_of, stored};
+use crate::item::{Item, Stored, item, key_of, stored};
 use crate::table::{Condition, Range, Sort, Store};
 use crate::transaction::Transaction;
 use crate::{IndexRow, StoreError, keys};
@@ -32,7 +33,62 @@ pub struct Trouble {
     pub failing: BTreeMap<SiteId, Timestamp>,
 }
 
+/// What all pages of a team say about the state of its sites.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Attention {
+    /// Whether a critical issue is active.
+    pub is_critical: bool,
+    /// Whether a site is failing. Not known if more critical issues than are counted are open.
+    pub is_failing: bool,
+    /// The critical issues that nobody has acknowledged: at most one more than [`Attention::COUNTED`].
+    pub unacknowledged: usize,
+}
+
+impl Attention {
+    /// The most issues that are counted.
+    pub const COUNTED: usize = 99;
+    /// The rows that are read at once, so that a mass outage does not slow every page down.
+    const ROWS: usize = 500;
+
+    /// Adds an item of the issue index.
+    fn count(&mut self, found: Item) -> Result<(), StoreError> {
+        if keys::is_failing(&key_of(&found)?) {
+            self.is_failing = true;
+            return Ok(());
+        }
+        let issue: IndexRow = Stored::read(found)?;
+        if issue.severity() == Severity::Critical {
+            self.is_critical = true;
+            self.unacknowledged += usize::from(issue.status == IssueStatus::Open);
+        }
+        Ok(())
+    }
+}
+
 impl Store {
+    /// What the pages of a team say about the state of its sites, perhaps as of a moment ago. It is usually one query
+    /// that finds little. More rows are read only until enough issues are counted.
+    pub async fn attention(&self, team: TeamId) -> Result<Attention, StoreError> {
+        let pk = keys::issue_index_partition(team);
+        let (from, to) = keys::trouble_range();
+        let range = Range { relaxed: true, ..Range::new(&pk, Sort::Between(from, to)) };
+        let mut attention = Attention::default();
+        let mut start = None;
+        loop {
+            let (page, last) = self.query_page(&range, Some(Attention::ROWS), start).await?;
+            for found in page {
+                attention.count(found)?;
+                if attention.unacknowledged > Attention::COUNTED {
+                    return Ok(attention);
+                }
+            }
+            start = last;
+            if start.is_none() {
+                return Ok(attention);
+            }
+        }
+    }
+
     /// What is wrong with a team's sites, perhaps as of a moment ago. It takes one query, so that a site that goes from
     /// failing to an issue cannot be missed between two queries.
     pub async fn trouble(&self, team: TeamId) -> Result<Trouble, StoreError> {
@@ -67,4 +123,48 @@ pub(crate) fn write_failing<'a>(
         }
         Some(FailingChange::Ended) => transaction.delete(&key, Condition::Always),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use vedette_domain::id::IssueId;
+    use vedette_domain::issues::Fingerprint::{self, SslExpiring, StatusDown};
+    use vedette_domain::issues::IssueStatus::{Acknowledged, Open};
+
+    use super::*;
+
+    #[test]
+    fn open_critical_issues_are_counted() {
+        let site = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
+        let team = TeamId(site.0);
+        let issue = |fingerprint: Fingerprint, chosen_severity, status| {
+            let (id, opened_at) =
+                (IssueId::new(site, fingerprint, Timestamp::UNIX_EPOCH), Timestamp::UNIX_EPOCH);
+            let row = IndexRow {
+                id,
+                site,
+                fingerprint,
+                chosen_severity,
+                status,
+                opened_at,
+                resolved_at: None,
+            };
+            item(&keys::issue_index(team, id, status), &row).expect("an item")
+        };
+        let failing = FailingSite { site, since: Timestamp::UNIX_EPOCH };
+        let failing = item(&keys::failing(team, site), &failing).expect("an item");
+        let mut attention = Attention::default();
+        for (found, expected) in [
+            (issue(SslExpiring, None, Open), (false, false, 0)),
+            (issue(StatusDown, Some(Severity::Warning), Open), (false, false, 0)),
+            (failing, (false, true, 0)),
+            (issue(StatusDown, None, Acknowledged), (true, true, 0)),
+            (issue(StatusDown, None, Open), (true, true, 1)),
+            (issue(SslExpiring, Some(Severity::Critical), Open), (true, true, 2)),
+        ] {
+            attention.count(found).expect("an item of the index");
+            let Attention { is_critical, is_failing, unacknowledged } = attention;
+            assert_eq!((is_critical, is_failing, unacknowledged), expected);
+        }
+    }
 }

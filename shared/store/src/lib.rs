@@ -58,7 +58,7 @@ pub use definition::TableState;
 pub use directory::DirectoryRow;
 pub use error::{StoreError, unless_conflict};
 pub use evidence::{EVIDENCE_MAX, IssueEvidence};
-pub use failing::Trouble;
+pub use failing::{Attention, Trouble};
 pub use grant::{Action, Grant};
 pub use history::StoredCheck;
 pub use invitation::Newcomer;

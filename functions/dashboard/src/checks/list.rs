@@ -100,7 +100,7 @@ fn table(checks: &[Check], total: u64, stored: &SiteWithTools, clock: Clock<'_>)
             tbody {
                 @for check in checks {
                     tr {
-                        td { a href={ "/checks/" (check.id) } { (clock.instant(check.id.created_at())) } }
+                        td { a href={ "/checks/" (check.id) } { (clock.second(check.id.created_at())) } }
                         td { (words::tool(check.id.tool())) }
                         td { (summary_of(check, stored)) }
                         td.quiet { (cause(check.id)) @if check.in_maintenance { ", in maintenance" } }

@@ -63,8 +63,8 @@ pub(crate) async fn show(
 
 fn times(check: &Check, clock: Clock<'_>) -> Markup {
     html! {
-        dt { "Created" } dd { (clock.instant(check.id.created_at())) }
-        @if let Some(end) = check.completed_at { dt { "Ended" } dd { (clock.instant(end)) } }
+        dt { "Created" } dd { (clock.second(check.id.created_at())) }
+        @if let Some(end) = check.completed_at { dt { "Ended" } dd { (clock.second(end)) } }
     }
 }
 

@@ -39,7 +39,7 @@ pub(super) fn card(view: &IssueView<'_>) -> Markup {
                 tbody {
                     @for label in changed { (row(label, &columns)) }
                     (row_of("Check", &columns, |column| {
-                        column.check.map(|check| html! { a href={ "/checks/" (check) } { (view.clock.instant(check.created_at())) } })
+                        column.check.map(|check| html! { a href={ "/checks/" (check) } { (view.clock.second(check.created_at())) } })
                     }))
                 }
             }

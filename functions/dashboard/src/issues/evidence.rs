@@ -21,7 +21,7 @@ pub(super) fn card(
         section.card {
             header {
                 h2 { @if newest.is_some() { "Newest response" } @else { "Response" } }
-                span.quiet.small { (clock.instant(shown.at())) }
+                span.quiet.small { (clock.second(shown.at())) }
             }
             div.in.stack.gl { (phases(shown.evidence.timing)) (exchange(&shown.evidence)) }
             @if let Some(opening) = opening { (folded("Response at opening", opening, false, clock)) }
@@ -33,7 +33,7 @@ pub(super) fn card(
 fn folded(what: &str, of: &CheckEvidence, is_good: bool, clock: Clock<'_>) -> Markup {
     html! {
         details.in.rule.good[is_good] {
-            summary { (what) ", " (clock.instant(of.at())) }
+            summary { (what) ", " (clock.second(of.at())) }
             div.stack.gl.m1 { (phases(of.evidence.timing)) (exchange(&of.evidence)) }
         }
     }

@@ -64,14 +64,14 @@ fn checks(view: &IssueView<'_>) -> Vec<(Timestamp, Markup)> {
         let what = html! { p { b { "First failed check" } } };
         events.push((
             first,
-            entry("failing", &Look::Failing.shape(), &what, &view.clock.instant(first)),
+            entry("failing", &Look::Failing.shape(), &what, &view.clock.second(first)),
         ));
     }
     let good = view.found.checks.last_good.and_then(|id| view.found.checks.read.get(&id));
     if let Some(good) = good {
         let at = good.id.created_at();
         let what = html! { p { a href={ "/checks/" (good.id) } { b { "Last good check" } } ": " (summary(good)) } };
-        events.push((at, entry("up", &Look::Up.shape(), &what, &view.clock.instant(at))));
+        events.push((at, entry("up", &Look::Up.shape(), &what, &view.clock.second(at))));
     }
     events
 }
@@ -98,12 +98,12 @@ fn changed(view: &IssueView<'_>, of: &TimelineEntry) -> Markup {
             }
         }
     };
-    entry(look.class(), &look.shape(), &what, &view.clock.instant(of.timestamp))
+    entry(look.class(), &look.shape(), &what, &view.clock.second(of.timestamp))
 }
 
 fn written(view: &IssueView<'_>, note: &Note) -> Markup {
     let what = html! { p { (view.name_of(note.by)) " added a note" } p.quote.text { (note.text) } };
-    entry("paused", &Icon::Note.shape(), &what, &view.clock.instant(note.at))
+    entry("paused", &Icon::Note.shape(), &what, &view.clock.second(note.at))
 }
 
 fn done(view: &IssueView<'_>, act: &Act) -> Markup {
@@ -120,7 +120,7 @@ fn done(view: &IssueView<'_>, act: &Act) -> Markup {
             }
         }
     };
-    entry("paused", &Icon::Moon.shape(), &what, &view.clock.instant(act.at))
+    entry("paused", &Icon::Moon.shape(), &what, &view.clock.second(act.at))
 }
 
 /// Who was notified: one entry for all channels that were notified about an event at about the same time.
@@ -172,7 +172,7 @@ fn sent(group: &[Notification], clock: Clock<'_>) -> Markup {
     };
     let at = group.first().map_or(Timestamp::UNIX_EPOCH, |sent| sent.at);
     let class = if names.len() < group.len() { "issues" } else { "paused" };
-    entry(class, &Icon::Bell.shape(), &what, &clock.instant(at))
+    entry(class, &Icon::Bell.shape(), &what, &clock.second(at))
 }
 
 #[cfg(test)]

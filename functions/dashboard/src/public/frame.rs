@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use vedette_http::response::{Response, text};
 
 use crate::layout::document;
-use crate::look;
+use crate::look::{self, TabState};
 
 /// The media type of pages.
 pub(super) const HTML: &str = "text/html; charset=utf-8";
@@ -15,15 +15,19 @@ pub(super) const HTML: &str = "text/html; charset=utf-8";
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; \
                       base-uri 'none'; frame-ancestors 'none'";
 
-/// A page. `feed` is the address of its feed, if it has one.
-pub(super) fn framed(title: &str, feed: Option<&str>, body: &Markup) -> Response {
+/// A page, with what the browser's tab shows. `feed` is the address of its feed, if it has one.
+pub(super) fn framed(
+    (title, state): (&str, TabState),
+    feed: Option<&str>,
+    body: &Markup,
+) -> Response {
     let feed = html! {
         @if let Some(feed) = feed {
             link rel="alternate" type="application/atom+xml" title=(title) href=(feed);
         }
     };
     // Of an unlisted page, a header says that it must not be indexed.
-    let page = document(title, true, &feed, &html! { main #main { (body) } });
+    let page = document((title, state), true, &feed, &html! { main #main { (body) } });
     let mut response = text(page.into_string(), HTML);
     let headers = response.headers_mut();
     headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
@@ -34,9 +38,9 @@ pub(super) fn framed(title: &str, feed: Option<&str>, body: &Markup) -> Response
 /// A page with one heading.
 pub(super) fn lone(title: &str, content: &Markup) -> Response {
     let body = html! {
-        div.wrap.pub.stack { (look::mark(40)) h1 { (title) } (content) }
+        div.wrap.pub.stack { (look::logo(40)) h1 { (title) } (content) }
     };
-    framed(title, None, &body)
+    framed((title, TabState::Unknown), None, &body)
 }
 
 /// The page instead of one that cannot be shown.

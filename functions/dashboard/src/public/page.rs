@@ -19,7 +19,7 @@ use super::times::Times;
 use super::{PublicContext, frame};
 use crate::chart::{self, Bars, uptime_bars};
 use crate::layout::initial;
-use crate::look::{self, Look};
+use crate::look::{self, Look, TabState};
 use crate::words::{counted, grouped, listed};
 
 /// The page.
@@ -49,7 +49,7 @@ pub(super) fn rendered(shown: &Shown) -> Response {
             @if !windows.is_empty() { (maintenance(shown, &windows, times)) }
             @if !past.is_empty() { (history(shown, &past, times)) }
             footer.row.far.quiet.small {
-                span.row { (look::mark(18)) span { "Monitored by Vedette · As of " (times.instant(page.generated_at)) } }
+                span.row { (look::logo(18)) span { "Monitored by Vedette · As of " (times.instant(page.generated_at)) } }
                 nav.row aria-label="Formats" {
                     a href=(feed) { "Feed" }
                     a href={ (shown.path) "/badges/state.svg" } { "Badge" }
@@ -58,7 +58,8 @@ pub(super) fn rendered(shown: &Shown) -> Response {
             }
         }
     };
-    frame::framed(&format!("{} status", page.name), Some(&feed), &content)
+    let title = format!("{} status", page.name);
+    frame::framed((&title, tab_state(shown)), Some(&feed), &content)
 }
 
 /// The warning that the page may be out of date.
@@ -71,6 +72,16 @@ fn stale(shown: &Shown, times: Times<'_>) -> Markup {
                 p { b { "This page may be out of date." } " It was last updated at " (times.minute_ago(published)) "." }
             }
         }
+    }
+}
+
+/// What the browser's tab shows.
+fn tab_state(shown: &Shown) -> TabState {
+    match shown.page.summary() {
+        _ if shown.is_stale() => TabState::Unknown,
+        PageSummary::Operational | PageSummary::Maintenance | PageSummary::Degraded => TabState::Up,
+        PageSummary::PartialOutage | PageSummary::MajorOutage => TabState::Down,
+        PageSummary::Unknown => TabState::Unknown,
     }
 }
 

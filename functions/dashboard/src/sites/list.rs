@@ -3,7 +3,7 @@
 mod alerts;
 mod figures;
 mod first_visit;
-mod headline;
+pub(super) mod headline;
 mod teams;
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use vedette_domain::checks::history::{
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::{Partition, SiteId};
-use vedette_domain::issues::Fingerprint;
+use vedette_domain::issues::{Fingerprint, Severity};
 use vedette_domain::sites::settings::Settings;
 use vedette_domain::sites::site_state::SiteState;
 use vedette_domain::sites::site_url::SiteUrl;
@@ -37,7 +37,7 @@ use super::new::Done;
 use super::{PAGE, failing, selected, word};
 use crate::clock::Clock;
 use crate::layout::{Heading, NavTab};
-use crate::look::{Icon, Look};
+use crate::look::{Icon, Look, TabState};
 use crate::words::{counted, grouped};
 use crate::{RequestContext, chart, layout, words};
 
@@ -106,7 +106,8 @@ pub(crate) async fn list(
     if rows.is_empty() {
         let content = html! { (done) (first_visit::part(&team.team, may_manage)) };
         let heading =
-            Heading::within(if may_manage { "Add your first site" } else { "No sites yet" });
+            Heading::within(if may_manage { "Add your first site" } else { "No sites yet" })
+                .about(TabState::Unknown);
         return Ok(layout::team_page(context, place, StatusCode::OK, heading, &content));
     }
     let mut active = trouble.issues.clone();
@@ -154,9 +155,12 @@ async fn settings_of_failing(
 fn heading(view: &SitesView<'_>) -> Heading {
     let team = view.team.id;
     let states: Vec<SiteState> = view.sites.iter().map(|site| site.state).collect();
-    let heading = Heading::new(headline::of(&states)).lead(html! {
-        p.quiet { (headline::rest(&states)) }
-    });
+    let critical = |issue: &IndexRow| issue.severity() == Severity::Critical;
+    let is_critical = view.sites.iter().flat_map(|site| &site.issues).any(critical);
+    let heading = Heading::new(headline::of(&states))
+        .about(TabState::of(is_critical, states.iter().copied()))
+        .awaiting(states.contains(&SiteState::Unknown))
+        .lead(html! { p.quiet { (headline::rest(&states)) } });
     match view.may_manage {
         false => heading,
         true => heading.actions(html! {

@@ -30,6 +30,7 @@ use vedette_domain::checks::report::Span;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::CheckId;
+use vedette_domain::issues::Severity;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::sites::settings::Settings;
 use vedette_domain::sites::site_state::SiteState;
@@ -44,10 +45,11 @@ use vedette_store::Store;
 
 use self::range::Range;
 use self::timings::Timing;
+use super::list::headline;
 use super::{link_out, word};
 use crate::clock::Clock;
 use crate::layout::{Heading, NavTab};
-use crate::look::{Icon, Look};
+use crate::look::{Icon, Look, TabState};
 use crate::{RequestContext, layout, maintenance};
 
 /// A page that waits for checks reloads after this many seconds, without a script.
@@ -237,7 +239,11 @@ fn heading(view: &SiteView<'_>) -> Heading {
     let site = &access.stored.site;
     let newest = access.stored.tools.values().filter_map(ToolState::latest);
     let newest = newest.map(|latest| latest.id().created_at()).max();
+    let is_critical = view.active().any(|issue| issue.severity() == Severity::Critical);
     Heading::new(&*site.name)
+        .titled(format!("{} {}", site.name, headline::are(1, view.state)))
+        .about(TabState::of(is_critical, [view.state]))
+        .awaiting(view.state == SiteState::Unknown)
         .below(format!("/teams/{}", site.team), "Sites")
         .state(Look::from(view.state).pill(word(view.state)))
         .lead(html! {

@@ -13,7 +13,7 @@ fn count(states: &[SiteState], state: SiteState) -> usize {
 }
 
 /// The verb and the state for a number of sites.
-fn are(number: usize, state: SiteState) -> &'static str {
+pub(in crate::sites) fn are(number: usize, state: SiteState) -> &'static str {
     match (state, number) {
         (SiteState::Down, 1) => "is down",
         (SiteState::Down, _) => "are down",

@@ -109,7 +109,7 @@ fn over_time(report: &Performance, range: Range) -> Markup {
                 upper: &[],
                 dots: &[],
                 marks: &[],
-                places: report.days.len(),
+                axis: (0.0, report.days.len() as f64),
                 reach: 1,
                 top: 100.0,
                 unit: "",

@@ -1,5 +1,6 @@
-//! How fast a site answered. The last 24 hours show each check, with the median and the 95th percentile of half hours.
-//! Longer ranges show the mean of hours or days. There is a gap where no check succeeded.
+//! How fast a site answered. The last 24 hours show each check, with the median and the 95th percentile of half hours,
+//! or of minutes if the site is new. Longer ranges show the mean of hours or days. There is a gap where no check
+//! succeeded. The time axis begins where the site's data begins, until there is data for the whole range.
 
 use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, html};
@@ -17,7 +18,7 @@ use crate::clock::Clock;
 use crate::words::counted;
 use crate::{assets, layout};
 
-const HALF_HOUR: SignedDuration = SignedDuration::from_mins(30);
+const MINUTE: SignedDuration = SignedDuration::from_mins(1);
 const HOUR: SignedDuration = SignedDuration::from_hours(1);
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 
@@ -31,8 +32,12 @@ struct Point {
     p95: Option<u64>,
 }
 
-/// The time axis, divided into places.
+/// The time axis, divided into places. It may begin within the first place, and ends within the last.
 struct Scale {
+    from: Timestamp,
+    to: Timestamp,
+    /// Since when there is data, if it is shorter than the range that was chosen.
+    since: Option<Timestamp>,
     /// When the first place begins, and how long each place is.
     start: Timestamp,
     step: SignedDuration,
@@ -42,36 +47,59 @@ struct Scale {
     unit: &'static str,
 }
 
+/// How many minutes a place of the last 24 hours can take. The shortest is used with which at most [`FINEST`] places
+/// cover the data.
+const MINUTES: [(i64, &str); 6] = [
+    (1, "minute"),
+    (2, "2 minutes"),
+    (5, "5 minutes"),
+    (10, "10 minutes"),
+    (15, "15 minutes"),
+    (HALF_HOUR, "half hour"),
+];
+const HALF_HOUR: i64 = 30;
+const FINEST: i64 = 48;
+
 impl Scale {
-    fn of(range: Range, span: Span, now: Timestamp) -> Self {
-        let back = |step: SignedDuration, places: i64| {
-            let step_s = step.as_secs();
-            let last = Timestamp::from_second(now.as_second().div_euclid(step_s) * step_s);
-            let all = SignedDuration::from_secs(step_s * (places - 1));
-            last.unwrap_or(now).saturating_sub(all).unwrap_or(now)
+    /// The axis of a range of a site whose data begins at `since`.
+    fn of(range: Range, span: Span, now: Timestamp, since: Timestamp) -> Self {
+        let floor = |at: Timestamp, step: SignedDuration| {
+            let step = step.as_secs();
+            Timestamp::from_second(at.as_second().div_euclid(step) * step).unwrap_or(at)
         };
-        match range.hours() {
-            Some(24) => Self {
-                start: back(HALF_HOUR, 48),
-                step: HALF_HOUR,
-                places: 48,
-                what: "Median",
-                unit: "half hour",
-            },
-            Some(hours) => Self {
-                start: back(HOUR, hours),
-                step: HOUR,
-                places: hours,
-                what: "Mean",
-                unit: "hour",
-            },
-            None => Self {
-                start: day_start(span.from),
-                step: DAY,
-                places: i64::from(range.days()),
-                what: "Mean",
-                unit: "UTC day",
-            },
+        let back = |step: SignedDuration, places: i64| {
+            let all = SignedDuration::from_secs(step.as_secs() * (places - 1));
+            floor(now, step).saturating_sub(all).unwrap_or(now)
+        };
+        let full = match range.hours() {
+            Some(24) => back(SignedDuration::from_mins(HALF_HOUR), FINEST),
+            Some(hours) => back(HOUR, hours),
+            None => day_start(span.from),
+        };
+        // Shorter axes could not be labeled.
+        let from = full.max(since.min(now.saturating_sub(MINUTE).unwrap_or(now)));
+        let lasts = now.duration_since(from);
+        let (step, what, unit) = match range.hours() {
+            Some(24) => {
+                let covers = |(minutes, _): &&(i64, &str)| lasts.as_mins() < minutes * FINEST;
+                let (minutes, unit) =
+                    *MINUTES.iter().find(covers).unwrap_or(&(HALF_HOUR, "half hour"));
+                (SignedDuration::from_mins(minutes), "Median", unit)
+            }
+            Some(_) => (HOUR, "Mean", "hour"),
+            None => (DAY, "Mean", "UTC day"),
+        };
+        let start = floor(from, step);
+        let places = now.duration_since(start).as_secs().div_euclid(step.as_secs()) + 1;
+        Self {
+            from,
+            to: now,
+            since: (from > full).then_some(since),
+            start,
+            step,
+            places,
+            what,
+            unit,
         }
     }
 
@@ -83,8 +111,8 @@ impl Scale {
 
     /// The position of an instant on the axis, from 0 to 1 if it is within.
     fn place(&self, at: Timestamp) -> f64 {
-        let all = self.step.as_secs_f64() * self.places as f64;
-        at.duration_since(self.start).as_secs_f64() / all
+        let all = self.to.duration_since(self.from).as_secs_f64();
+        at.duration_since(self.from).as_secs_f64() / all
     }
 
     fn at(&self, place: usize) -> Timestamp {
@@ -92,26 +120,50 @@ impl Scale {
         self.start.saturating_add(passed).unwrap_or(self.start)
     }
 
-    /// When the last place ends.
-    fn end(&self) -> Timestamp {
-        self.at(usize::try_from(self.places).unwrap_or(0))
+    /// Where the axis begins and ends, in places.
+    fn axis(&self) -> (f64, f64) {
+        let places =
+            |at: Timestamp| at.duration_since(self.start).as_secs_f64() / self.step.as_secs_f64();
+        (places(self.from), places(self.to))
     }
 
-    /// The labels below the plot, from left to right.
+    /// The labels below the plot, from left to right: times of a short axis, or else days, each at most once.
     fn ticks(&self, range: Range, clock: Clock<'_>) -> Vec<Markup> {
-        let all = self.step.as_secs() * self.places;
+        let all = self.to.duration_since(self.from).as_secs();
+        let days = all / DAY.as_secs();
+        let has_times = range == Range::Day || days < 2;
+        let count = if has_times { TICKS } else { TICKS.min(days) };
         let at = |part: i64| {
-            let at = self.start.saturating_add(SignedDuration::from_secs(all * part / TICKS));
+            let at = self.from.saturating_add(SignedDuration::from_secs(all * part / count));
             at.unwrap_or(clock.now)
         };
-        let ticks = (0..TICKS).map(at).map(|at| match range {
-            Range::Day => clock.time(at),
-            Range::Week => clock.day(at),
+        let ticks = (0..count).map(at).map(|at| match range {
+            _ if has_times => clock.time(at),
+            Range::Day | Range::Week => clock.day(at),
             // The days are UTC days, in every time zone.
             Range::Month | Range::Quarter | Range::Year => html! { (clock.utc_day(at)) },
         });
         ticks.chain([html! { "Now" }]).collect()
     }
+
+    /// `of the last 7 days`, or since when there is data.
+    fn words(&self, range: Range, clock: Clock<'_>) -> String {
+        match self.since {
+            Some(since) => format!("since {}", clock.zone.minute(since)),
+            None => format!("of the last {}", range.words()),
+        }
+    }
+}
+
+/// When the data of a site begins: when it was added, or with its first check if that is older, as it is if somebody
+/// has imported the checks.
+fn since(view: &SiteView<'_>) -> Timestamp {
+    let added = view.access.stored.site.created_at;
+    let hours = view.history.watched.iter().flat_map(Day::response_hours);
+    let first = hours.map(|hour| hour.start).min();
+    // The first check was at any time of its hour.
+    let is_older = |hour: &Timestamp| hour.saturating_add(HOUR).is_ok_and(|end| end <= added);
+    first.filter(is_older).unwrap_or(added)
 }
 
 /// The usual distance between two values, in places. A larger distance leaves a gap in the line.
@@ -129,11 +181,11 @@ const TICKS: i64 = 6;
 pub(super) fn part(view: &SiteView<'_>) -> Markup {
     let SiteView { range, span, clock, history, .. } = *view;
     let (days, issues) = (&history.watched, &history.issues);
-    let scale = Scale::of(range, span, clock.now);
+    let scale = Scale::of(range, span, clock.now, since(view));
     let points = match range.hours() {
         Some(24) => half_hours(&history.timings, &scale),
         Some(_) => hourly(days, issues, &scale),
-        None => daily(days, span),
+        None => daily(days, &scale),
     };
     let reach = match range.hours() {
         Some(24) => reach(history.timings.iter().filter_map(|timing| scale.index(timing.at))),
@@ -147,14 +199,20 @@ pub(super) fn part(view: &SiteView<'_>) -> Markup {
     let has_failures = range == Range::Day && history.timings.iter().any(|timing| !timing.up);
     html! {
         section.card {
-            header { h2 { "Response time" } (range::choice(view.access.stored.site.id, range)) }
+            header {
+                h2 { "Response time" }
+                div.row {
+                    @if let Some(since) = scale.since { span.quiet.small { "Since " (beginning(since, clock)) } }
+                    (range::choice(view.access.stored.site.id, range))
+                }
+            }
             @if points.is_empty() && !has_failures {
                 p.in.quiet { "No response times in the last " (range.words()) "." }
             } @else {
                 div.in {
                     // The script draws a plot to zoom into, from the values in the table and the marks in the picture.
-                    div data-step=(scale.step.as_secs()) data-from=(scale.start.as_second())
-                        data-to=(scale.end().as_second()) data-reach=(reach) data-bands=(spans(view)) {
+                    div data-step=(scale.step.as_secs()) data-from=(scale.from.as_second())
+                        data-to=(scale.to.as_second()) data-reach=(reach) data-bands=(spans(view)) {
                         (drawn(&scale, &points, reach, view))
                         div.row.far.m2 {
                             div.legend {
@@ -173,6 +231,14 @@ pub(super) fn part(view: &SiteView<'_>) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// When the data begins: a time of the last 24 hours, or else a day.
+fn beginning(since: Timestamp, clock: Clock<'_>) -> Markup {
+    match clock.now.duration_since(since) < DAY {
+        true => clock.time(since),
+        false => clock.day(since),
     }
 }
 
@@ -201,14 +267,16 @@ fn drawn(scale: &Scale, points: &[Point], reach: usize, view: &SiteView<'_>) -> 
         0 => String::new(),
         failed => format!(", {}", counted(failed, "failed check", "failed checks")),
     };
-    let label =
-        format!("{what} response time of each {unit} of the last {}{failures}", view.range.words());
+    let label = format!(
+        "{what} response time of each {unit} {}{failures}",
+        scale.words(view.range, view.clock)
+    );
     chart::plot(&Plot {
         values: &line,
         upper: &upper,
         dots: &dots,
         marks: &marks,
-        places: usize::try_from(scale.places).unwrap_or(1),
+        axis: scale.axis(),
         reach,
         top: top as f64,
         unit: "ms",
@@ -298,9 +366,9 @@ fn hourly(days: &[Day], issues: &[Issue], scale: &Scale) -> Vec<Point> {
 }
 
 /// The days on which a check found the site up.
-fn daily(days: &[Day], span: Span) -> Vec<Point> {
+fn daily(days: &[Day], scale: &Scale) -> Vec<Point> {
     let days = days.iter().filter(|day| day.sums.up > 0).filter_map(|day| {
-        let place = usize::try_from((day.date - span.from).get_days()).ok()?;
+        let place = scale.index(day_start(day.date))?;
         let ms = day.mean_response_ms()?;
         Some(Point { place, start: day_start(day.date), ms, p95: None })
     });
@@ -325,22 +393,60 @@ mod tests {
         }
     }
 
-    #[test]
-    fn the_axis_is_the_chosen_range_whatever_is_known() {
-        let now: Timestamp = "2026-11-20T14:31:20Z".parse().expect("a timestamp");
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("a timestamp")
+    }
+
+    fn scale(range: Range, since: &str) -> Scale {
+        let now = at("2026-11-20T14:31:20Z");
         let day = vedette_domain::checks::history::day_of(now);
+        Scale::of(range, Span::until(day, range.days()), now, at(since))
+    }
+
+    #[test]
+    fn the_axis_is_the_chosen_range_once_there_is_data_for_all_of_it() {
         for (range, start, places) in [
             (Range::Day, "2026-11-19T15:00:00Z", 48),
             (Range::Week, "2026-11-13T15:00:00Z", 168),
             (Range::Month, "2026-10-22T00:00:00Z", 30),
         ] {
-            let scale = Scale::of(range, Span::until(day, range.days()), now);
+            let scale = scale(range, "2025-01-01T00:00:00Z");
             assert_eq!((scale.start.to_string().as_str(), scale.places), (start, places));
-            assert_eq!(scale.index(now), usize::try_from(places - 1).ok(), "{range:?}");
+            assert_eq!((scale.from, scale.since), (scale.start, None));
+            assert_eq!(scale.index(scale.to), usize::try_from(places - 1).ok(), "{range:?}");
             assert_eq!(scale.index(scale.start), Some(0));
             let before = scale.start - SignedDuration::from_secs(1);
             assert_eq!(scale.index(before), None, "{range:?}");
-            assert_eq!(scale.ticks(range, Clock::new(now, None, None)).len(), 7);
+            assert_eq!(scale.ticks(range, Clock::new(scale.to, None, None)).len(), 7);
         }
+    }
+
+    #[test]
+    fn the_axis_of_a_new_site_begins_with_its_data() {
+        for (range, since, unit, places, ticks) in [
+            (Range::Day, "2026-11-20T14:09:20Z", "minute", 23, 7),
+            (Range::Day, "2026-11-20T13:30:20Z", "2 minutes", 31, 7),
+            (Range::Day, "2026-11-20T04:31:20Z", "15 minutes", 41, 7),
+            (Range::Week, "2026-11-20T14:09:20Z", "hour", 1, 7),
+            (Range::Week, "2026-11-17T02:00:00Z", "hour", 85, 4),
+            (Range::Year, "2026-11-20T14:09:20Z", "UTC day", 1, 7),
+            (Range::Year, "2026-11-19T14:09:20Z", "UTC day", 2, 7),
+            (Range::Year, "2026-11-10T14:09:20Z", "UTC day", 11, 7),
+        ] {
+            let scale = scale(range, since);
+            assert_eq!(
+                (scale.from, scale.since),
+                (at(since), Some(at(since))),
+                "{range:?} {since}"
+            );
+            assert_eq!((scale.unit, scale.places), (unit, places), "{range:?} {since}");
+            assert!(scale.place(scale.from) == 0.0 && (scale.place(scale.to) - 1.0).abs() < 1e-9);
+            let (begin, end) = scale.axis();
+            assert!((0.0..1.0).contains(&begin) && end > begin && end <= places as f64);
+            let clock = Clock::new(scale.to, None, None);
+            assert_eq!(scale.ticks(range, clock).len(), ticks, "{range:?} {since}");
+        }
+        let scale = scale(Range::Day, "2026-11-20T14:31:20Z");
+        assert_eq!(scale.from, at("2026-11-20T14:30:20Z"), "it is at least a minute long");
     }
 }
