@@ -148,6 +148,7 @@ impl Bench {
                 base_url: None,
                 own_url: Some("http://127.0.0.1:8080/api/v1".to_owned()),
                 own_pages: None,
+                id: None,
                 sign_in_with: None,
                 throttle: 60,
                 time_scale: TimeScale::default(),

@@ -159,6 +159,7 @@ impl Service {
         // No other version runs at the same time.
         service.writes_blocks = true;
         service.own_pages = own_pages(listen);
+        service.id = Some(folder.id());
         let pages_url = service.pages_base().unwrap_or_default().to_owned();
         let SendConfig { mail, mut receivers } = send;
         service.sends_mail = mail.reaches_people();

@@ -22,6 +22,8 @@ pub struct Service {
     /// The address of its pages for browsers on this machine, without a slash at the end. It is used if `base_url` is
     /// not set.
     pub own_pages: Option<String>,
+    /// The id of the service's data folder, if it runs on one machine.
+    pub id: Option<String>,
     /// The OpenID provider's name on the pages; none if there is no provider.
     pub sign_in_with: Option<String>,
     /// Requests per minute and token. A user may make a few times as many with all tokens and sessions together.
@@ -184,6 +186,7 @@ impl Service {
             base_url,
             own_url: None,
             own_pages: None,
+            id: None,
             sign_in_with: read(Self::SIGN_IN_WITH).map(|label| label.trim().to_owned()),
             throttle,
             time_scale: TimeScale::default(),
