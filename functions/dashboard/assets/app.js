@@ -105,6 +105,11 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+// The first account gets the zone of the browser.
+const ownZone = inZone.resolvedOptions().timeZone;
+const asked = document.querySelector("[data-zone] select");
+if ([...(asked?.options ?? [])].some((option) => option.value === ownZone)) asked.value = ownZone;
+
 localize(document);
 if (zone && !timeZone) zone.textContent = inZone.resolvedOptions().timeZone.replaceAll("_", " ");
 setInterval(refresh, EVERY);
