@@ -105,6 +105,21 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+// What somebody needs elsewhere, such as a token, gets a button that copies it. Without https, browsers have no other
+// clipboard than the one of the selection.
+for (const text of document.querySelectorAll("[data-copy]")) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "s copy";
+  button.textContent = "Copy";
+  button.addEventListener("click", () => {
+    getSelection().selectAllChildren(text);
+    button.textContent = document.execCommand("copy") ? "Copied" : "Press Ctrl+C or ⌘C to copy";
+    getSelection().removeAllRanges();
+  });
+  text.after(button);
+}
+
 // The first account gets the zone of the browser.
 const ownZone = inZone.resolvedOptions().timeZone;
 const asked = document.querySelector("[data-zone] select");
