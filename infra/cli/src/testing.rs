@@ -156,6 +156,7 @@ impl Bench {
                 concurrency: None,
                 lacks_browser: false,
                 writes_blocks: true,
+                creates_teams: true,
                 sends_mail: false,
                 trusted_proxies: TrustedProxies::default(),
             },

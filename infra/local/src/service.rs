@@ -158,6 +158,7 @@ impl Service {
         service.own_url = Some(base_url.clone());
         // No other version runs at the same time.
         service.writes_blocks = true;
+        service.creates_teams = true;
         service.own_pages = own_pages(listen);
         service.id = Some(folder.id());
         let pages_url = service.pages_base().unwrap_or_default().to_owned();

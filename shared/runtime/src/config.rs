@@ -41,6 +41,8 @@ pub struct Service {
     pub concurrency: Option<usize>,
     /// Whether checks are packed into blocks. Versions that cannot write blocks cannot read them either.
     pub writes_blocks: bool,
+    /// Whether users may create teams.
+    pub creates_teams: bool,
     /// Whether this deployment sends mail.
     pub sends_mail: bool,
     /// The proxies whose `X-Forwarded-For` is trusted.
@@ -177,6 +179,7 @@ impl Service {
         }
         let concurrency = one(read, "VEDETTE_CONCURRENCY")?;
         let writes_blocks = one(read, "VEDETTE_BLOCKS")?.unwrap_or(false);
+        let creates_teams = one(read, "VEDETTE_CREATE_TEAMS")?.unwrap_or(false);
         let has_auditor = !matches!(AuditorKind::read(read)?, None | Some(AuditorKind::Nobody));
         let tools = Tool::runnable(|need| match need {
             Need::Resolvers => Self::has_resolvers(read),
@@ -194,6 +197,7 @@ impl Service {
             lacks_browser: false,
             concurrency,
             writes_blocks,
+            creates_teams,
             sends_mail: read(Self::MAIL_FROM).is_some(),
             trusted_proxies: TrustedProxies(list(read, Self::TRUSTED_PROXIES)?),
         })
@@ -307,6 +311,7 @@ mod tests {
             ("VEDETTE_THROTTLE", "many"),
             ("VEDETTE_CONCURRENCY", "-1"),
             ("VEDETTE_BLOCKS", "yes"),
+            ("VEDETTE_CREATE_TEAMS", "yes"),
             ("VEDETTE_AUDITOR", "somebody"),
             ("VEDETTE_TRUSTED_PROXIES", "10.0.0.0/8, proxy.example.com"),
         ] {

@@ -91,6 +91,7 @@ impl TestApp {
             concurrency: None,
             lacks_browser: false,
             writes_blocks: true,
+            creates_teams: true,
             sends_mail: false,
             trusted_proxies: TrustedProxies::default(),
         };
