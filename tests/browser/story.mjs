@@ -2,9 +2,9 @@
 //
 //   story.mjs ADDRESS VEDETTE DATA
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { createServer } from "node:http";
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { launch, Window } from "./browser.mjs";
 
 const [api, vedette, data] = process.argv.slice(2);
@@ -299,6 +299,15 @@ async function useToken(window, name) {
   await window.press("Create token");
   await window.inspect();
   const secret = await window.page.$eval("main code", (code) => code.innerText);
+  if (window.scripts) {
+    await window.page.evaluate(() =>
+      document.addEventListener("copy", () => { window.copied = getSelection().toString(); }));
+    await window.page.click("main .copy");
+    assert.equal(await window.page.evaluate(() => window.copied), secret);
+    assert.equal(await window.page.$eval("main .copy", (button) => button.textContent), "Copied");
+  } else {
+    assert.equal(await window.page.$(".copy"), null, "a button without a script does nothing");
+  }
   const use = (path) => fetch(api + path, { headers: { authorization: `Bearer ${secret}` } });
   assert.equal((await use("/me")).status, 200);
   assert.equal((await use("/issues")).status, 403, "what it may not");
@@ -340,6 +349,60 @@ async function runTheTeam(window, team, guest) {
   if (window.scripts) {
     for (const page of ["issues", "settings", "maintenance", "status-pages", "channels", "members", "plan", "events", "audit-log"]) await window.audit(`${pages}/${page}`);
     for (const page of ["/tokens", "/time-zone"]) await window.audit(page);
+  }
+}
+
+/** Sets up a second service on this machine. The first one stays signed in, although both get all cookies. */
+async function setUpAnother(window) {
+  const folder = mkdtempSync(`${data}-another-`);
+  const service = spawn(vedette, ["serve", "--data", folder, "--listen", "127.0.0.1:0", "--quiet"], {
+    env: { PATH: process.env.PATH, VEDETTE_DOH: "none", VEDETTE_RDAP: "none", VEDETTE_AUDITOR: "none" },
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  try {
+    let said = "";
+    for await (const part of service.stdout) {
+      said += part;
+      if (/\/setup\/[\w-]+\s/.test(said)) break;
+    }
+    const [link] = /http:\S+\/setup\/[\w-]+/.exec(said);
+    const { page } = window;
+    const other = new URL(link);
+    await page.goto(other.origin);
+    assert.match(await window.text(), /This service has no account yet/);
+    await page.goto(`${link.slice(0, -3)}xxx`);
+    assert.match(await window.text(), /This set-up link is wrong/);
+    await page.emulateTimezone("Europe/Berlin");
+    await page.goto(link);
+    await window.fill("Your name", "Kate");
+    await window.fill("Email address", "kate@example.com");
+    await window.press("Create account");
+    const pages = page.url();
+    assert.match(pages, /\/teams\//);
+    await page.goto(`${pages}/time-zone`);
+    assert.equal(await page.$eval("#time_zone", (field) => field.value), window.scripts ? "Europe/Berlin" : "UTC");
+    await page.emulateTimezone();
+    // The wrong link was a 404.
+    window.complaints.length = 0;
+    await window.go("/sessions");
+    assert.equal(window.path(), "/sessions", "the first service still knows who this is");
+    await page.goto(pages);
+    assert.equal(page.url(), pages, "and so does the second");
+  } finally {
+    service.kill();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Renames the user and the team. */
+async function nameThings(window, team) {
+  for (const [path, name] of [["/name", "Ada"], [`/teams/${team}/name`, "Meridian"]]) {
+    await window.go(path);
+    await window.inspect();
+    await window.fill("Name", name);
+    await window.press("Save");
+    assert.match(await window.text(), /Saved/);
+    assert.match(await window.page.$eval("header.bar", (bar) => bar.innerText), new RegExp(name));
   }
 }
 
@@ -401,6 +464,8 @@ try {
     await changeSettings(window, team);
     await useToken(window, guest);
     await runTheTeam(window, team, guest);
+    await nameThings(window, team);
+    await setUpAnother(window);
     await readStatusPage(team, scripts ? "meridian" : "meridian-2", scripts);
     assert.deepEqual(window.complaints, []);
     console.log(`the story holds ${scripts ? "with" : "without"} scripts`);

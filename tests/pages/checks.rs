@@ -56,6 +56,83 @@ async fn the_history_is_filtered_and_paged() {
 }
 
 #[tokio::test]
+async fn the_history_has_four_outcomes_and_pages_by_day() {
+    let (service, owner, site) = watched().await;
+    let error = CheckError {
+        message: "no memory".to_owned(),
+        code: "out_of_memory".to_owned(),
+        data: serde_json::Value::Null,
+    };
+    // Two failed checks in a row open an issue by default; the first one belongs to the outage, too.
+    let mut opening = None;
+    for (minutes, finish) in [
+        (0, status(200, 9.0)),
+        (1, status(503, 9.0)),
+        (1, status(503, 9.0)),
+        (1, status(503, 9.0)),
+        (1, Finish::Failed(error)),
+        (1, status(200, 9.0)),
+        (1, status(200, 9.0)),
+        (24 * 60, status(404, 9.0)),
+    ] {
+        service.advance_minutes(minutes);
+        end(&service, site, finish).await;
+        let issues = service.test.app.store.issues_of_site(site.partition()).await.expect("read");
+        opening = opening.or(issues.first().map(|issue| issue.id));
+    }
+    let issue = opening.expect("an issue");
+    let browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/sites/{site}/checks");
+    let all = browser.get(&path).await;
+    for (outcome, class, count) in
+        [("OK", "up", 3), ("Failed", "down", 4), ("Could not run", "issues", 1)]
+    {
+        let pills = said(&all).split("<tbody>").nth(1).expect("rows");
+        let pill = format!("<span class=\"pill bare {class}\">");
+        assert_eq!(pills.matches(&pill).count(), count, "{outcome}: {pills}");
+        assert_eq!(pills.matches(&format!("<span>{outcome}</span>")).count(), count, "{outcome}");
+    }
+    for link in ["outcome=ok", "outcome=failed", "outcome=not-run", "outcome=skipped"] {
+        assert!(said(&all).contains(&format!("href=\"{path}?{link}\"")), "{link}");
+    }
+    // The last failed check is alone, so it has opened nothing.
+    let links = format!("<a href=\"/issues/{issue}\">");
+    assert_eq!(said(&all).matches(&links).count(), 3, "{}", said(&all));
+    assert_eq!(said(&all).matches("Opened the issue</a>").count(), 1);
+
+    let rows = |page: &str| page.matches("<td><a href=\"/checks/").count();
+    let newest = browser.get(&format!("{path}?outcome=failed")).await;
+    assert!(said(&newest).contains("1 check on 21 Nov (UTC)"), "{}", said(&newest));
+    assert_eq!(rows(said(&newest)), 1);
+    assert!(!said(&newest).contains("Newer</a>"));
+    let older = format!("{path}?outcome=failed&amp;day=2026-11-20");
+    assert!(said(&newest).contains(&older), "{}", said(&newest));
+    let older = browser.get(&format!("{path}?outcome=failed&day=2026-11-20")).await;
+    assert_eq!(rows(said(&older)), 3);
+    assert!(said(&older).contains("Newer</a>") && !said(&older).contains("Older</a>"));
+    for (query, shown) in [
+        ("outcome=ok", 0),
+        ("outcome=ok&day=2026-11-20", 3),
+        ("outcome=ok&type=ssl", 0),
+        ("outcome=not-run", 1),
+        ("outcome=skipped", 0),
+    ] {
+        let page = browser.get(&format!("{path}?{query}")).await;
+        assert_eq!(rows(said(&page)), shown, "{query}");
+    }
+    assert_eq!(browser.get(&format!("{path}?outcome=ok&day=x")).await.status(), 422);
+
+    // Older checks are judged by the present settings.
+    let codes = json!({ "url": "https://a.test/", "name": "A", "monitoring_settings": { "tools": { "status": { "settings": {
+        "incident_status_codes": [500]
+    } } } } });
+    let changed = service.client(&owner).patch(&format!("/sites/{site}"), &codes).await;
+    assert_eq!(changed.status, 200, "{changed:?}");
+    let page = browser.get(&format!("{path}?outcome=ok")).await;
+    assert_eq!(rows(said(&page)), 1, "the 404");
+}
+
+#[tokio::test]
 async fn a_check_is_shown_whole_and_texts_of_strangers_stay_texts() {
     let (service, owner, site) = watched().await;
     let browser = Browser::of(&service.test, owner.user).await;

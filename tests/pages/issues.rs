@@ -4,6 +4,7 @@ use serde_json::json;
 use vedette_domain::accounts::account::{Role, Scope};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::alerts::channel::Filter;
+use vedette_domain::checks::check::{Finish, ToolResult};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{IssueId, SiteId};
 use vedette_domain::issues::IssueStatus;
@@ -14,6 +15,8 @@ use vedette_testkit::channels::{add_channel, chat, mail};
 use vedette_testkit::{Member, TestLocations, WebServer, member_of, new_team};
 use vedette_tests::Service;
 
+use crate::results::{certificate, end};
+use crate::site::watched;
 use crate::sites::after;
 use crate::support::{Browser, main_part, said, sent_to, text};
 
@@ -266,7 +269,7 @@ async fn an_issue_compares_its_checks_and_shows_their_responses() {
         "set-cookie: [redacted]",
         "Response at opening, ",
         "HTTP/1.1 404 Not Found",
-        "Last good response, ",
+        "An earlier good response, ",
         "Last good check : HTTP 200 in ",
     ] {
         assert!(shown.contains(words), "{words}: {shown}");
@@ -290,6 +293,46 @@ async fn an_issue_compares_its_checks_and_shows_their_responses() {
     let events = text(said(&events));
     assert!(events.contains("is down: HTTP 404"), "{events}");
     assert_eq!(events.matches("was down: HTTP 503").count(), 2, "{events}");
+}
+
+#[tokio::test]
+async fn the_last_good_response_is_that_of_the_last_good_check() {
+    let (service, owner) = Service::with_team().await;
+    let (target, id) = broken(&service, &owner).await;
+    // The first good response is kept.
+    check(&service, &target, id, 200).await;
+    check(&service, &target, id, 404).await;
+    let browser = Browser::of(&service.test, owner.user).await;
+    let shown = text(said(&browser.get(&format!("/issues/{id}")).await));
+    assert!(shown.contains("Last good response, 2026-11-20 09:59 UTC"), "{shown}");
+    assert!(!shown.contains("An earlier good response"), "{shown}");
+}
+
+#[tokio::test]
+async fn headings_say_how_long_a_certificate_is_still_valid() {
+    let (service, owner, site) = watched().await;
+    let mut finish = certificate();
+    let Finish::Completed(ToolResult::Ssl(result)) = &mut finish else { unreachable!() };
+    (result.valid_to, result.days_left) = (Some("2026-11-25 12:00:00".to_owned()), 5);
+    end(&service, site, finish.clone()).await;
+    service.advance_minutes(5);
+    end(&service, site, finish).await;
+    let issues = service.test.app.store.issues_of_site(site.partition()).await.expect("read");
+    let id = issues.iter().find(|issue| issue.lifecycle.is_active()).expect("an issue").id;
+    let browser = Browser::of(&service.test, owner.user).await;
+    let words = "The certificate of a.test expires in 5 days";
+    for path in [
+        format!("/issues/{id}"),
+        format!("/sites/{site}"),
+        format!("/teams/{}", owner.team),
+        format!("/teams/{}/issues", owner.team),
+    ] {
+        let page = browser.get(&path).await;
+        assert!(text(said(&page)).contains(words), "{path}: {}", text(said(&page)));
+    }
+    service.test.set_clock("2026-11-25T09:30:00Z".parse().expect("a timestamp"));
+    let page = browser.get(&format!("/issues/{id}")).await;
+    assert!(text(said(&page)).contains("expires in 2 hours"), "{}", text(said(&page)));
 }
 
 #[tokio::test]

@@ -15,6 +15,7 @@ mod links;
 mod mail;
 mod maintenance;
 mod members;
+mod names;
 mod navigation;
 mod oidc;
 mod plan;

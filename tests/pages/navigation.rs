@@ -63,6 +63,7 @@ async fn each_page_of_a_team_leads_to_the_others() {
         ("/maintenance", &["/settings", "/maintenance"]),
         (&window, &["/settings", "/maintenance"]),
         ("/time-zone", &["/settings", "/time-zone"]),
+        ("/name", &["/settings", "/name"]),
         ("/members", &["/settings", "/members"]),
         ("/plan", &["/settings", "/plan"]),
         ("/audit-log", &["/settings", "/audit-log"]),

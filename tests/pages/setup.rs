@@ -71,17 +71,25 @@ async fn the_link_works_once_and_only_the_newest_one() {
     let (old, path) = (setup_link(&test).await, setup_link(&test).await);
     let secret = SessionSecret::from_random([9; SessionSecret::BYTES]);
     let mut browser = Browser::new(&test);
-    for wrong in [&old, &link::setup("", &secret), "/setup/x"] {
+    let wrong = [old, link::setup("", &secret), "/setup/x".to_owned()];
+    for wrong in &wrong {
         let asked = ask(&test, "GET", wrong).await;
         assert_eq!(asked.status(), 404, "{wrong}");
-        assert!(main_part(&asked).contains("vedette sign-in you@example.com"));
+        let shown = text(main_part(&asked));
+        assert!(shown.starts_with("This set-up link is wrong"), "{shown}");
+        assert!(shown.contains("journalctl --unit vedette"), "{shown}");
         assert_eq!(browser.post(wrong, ADA).await.status(), 404, "{wrong}");
     }
     assert!(test.app.store.all_teams().await.expect("teams").is_empty());
     sent_to(&browser.post(&path, ADA).await);
     let mut late = Browser::new(&test);
     assert_eq!(late.post(&path, "name=Eve&email=eve%40example.com").await.status(), 404);
-    assert_eq!(late.get(&path).await.status(), 404);
+    // With an account, no set-up link works, and the page says how to sign in.
+    for used in wrong.iter().chain([&path]) {
+        let page = late.get(used).await;
+        assert_eq!(page.status(), 404);
+        assert!(main_part(&page).contains("vedette sign-in you@example.com"), "{used}");
+    }
     assert_eq!(test.app.store.all_teams().await.expect("teams").len(), 1);
 }
 
@@ -103,4 +111,40 @@ async fn what_was_typed_wrong_stays_in_the_form() {
     let refused = crate::support::send(&test, &head, ADA).await;
     assert_eq!(refused.status(), 403);
     sent_to(&browser.post(&path, ADA).await);
+}
+
+#[tokio::test]
+async fn before_there_is_an_account_the_first_page_says_how_to_get_the_link() {
+    let mut test = TestApp::start().await;
+    test.app.service.own_pages = Some("http://127.0.0.1:8787".to_owned());
+    let path = setup_link(&test).await;
+    let mut browser = Browser::new(&test);
+    assert_eq!(sent_to(&browser.get("/").await), "/sign-in");
+    let page = browser.get("/sign-in").await;
+    let shown = text(said(&page));
+    assert!(shown.starts_with("Set up Vedette This service has no account yet."), "{shown}");
+    assert!(shown.contains("docker compose logs vedette"), "{shown}");
+    sent_to(&browser.post(&path, ADA).await);
+    let other = Browser::new(&test);
+    assert!(text(said(&other.get("/sign-in").await)).starts_with("Sign in to Vedette"));
+}
+
+#[tokio::test]
+async fn the_first_team_has_the_time_zone_that_is_chosen_with_it() {
+    let test = TestApp::start().await;
+    let path = setup_link(&test).await;
+    let mut browser = Browser::new(&test);
+    let asked = browser.get(&path).await;
+    // The script chooses the browser's zone.
+    assert!(said(&asked).contains("data-zone"), "{}", said(&asked));
+    assert!(said(&asked).contains("<option value=\"UTC\" selected>"), "{}", said(&asked));
+    let refused = browser.post(&path, "name=Ada&email=ada&time_zone=Europe%2FBerlin").await;
+    let page = main_part(&refused);
+    assert!(page.contains("<option value=\"Europe/Berlin\" selected>"), "{page}");
+    assert!(!page.contains("data-zone"), "the choice stays");
+    assert_eq!(browser.post(&path, &format!("{ADA}&time_zone=Nowhere")).await.status(), 422);
+    sent_to(&browser.post(&path, &format!("{ADA}&time_zone=Europe%2FBerlin")).await);
+    let team = test.app.store.all_teams().await.expect("teams")[0];
+    let found = test.app.store.team(team, test.now()).await.expect("read").expect("a team");
+    assert_eq!(found.team.zone.name(), "Europe/Berlin");
 }

@@ -234,3 +234,25 @@ async fn who_is_signed_in_is_known_behind_api_gateway() {
     let (head, _) = lambda_http::request::from_str(&event).expect("a request").into_parts();
     assert!(said(&send(&test, &head, "").await).contains("Add your first site"));
 }
+
+#[tokio::test]
+async fn services_on_one_machine_keep_each_others_cookies() {
+    let (mut test, owner) = TestApp::with_team().await;
+    let old = Browser::of(&test, owner.user).await.cookie.expect("a cookie");
+    test.app.service.id = Some("0badcafe".to_owned());
+    let mut browser = Browser::of(&test, owner.user).await;
+    let own = browser.cookie.clone().expect("a cookie");
+    assert!(own.starts_with("__Host-vedette-0badcafe="), "{own}");
+    let other = own.replace("0badcafe", "deadbeef");
+    let team = format!("/teams/{}", owner.team);
+    for (sent, status) in [
+        (format!("{other}; {own}"), 200),
+        (own.clone(), 200),
+        // A session of an earlier version continues.
+        (old, 200),
+        (other, 303),
+    ] {
+        browser.cookie = Some(sent.clone());
+        assert_eq!(browser.get(&team).await.status(), status, "{sent}");
+    }
+}

@@ -45,6 +45,24 @@ async fn a_registration_says_what_is_not_registered_and_what_is_about_to_be_dele
 }
 
 #[tokio::test]
+async fn links_are_not_fine_while_one_is_broken() {
+    let (service, owner, site) = watched().await;
+    let browser = Browser::of(&service.test, owner.user).await;
+    for (found, word) in [(0, "Fine"), (1, "Found")] {
+        let mut finish = links();
+        let Finish::Completed(ToolResult::BrokenLinks(result)) = &mut finish else {
+            unreachable!()
+        };
+        result.found = found;
+        service.advance_minutes(5);
+        end(&service, site, finish).await;
+        let page = browser.get(&format!("/sites/{site}")).await;
+        let pill = format!("<span>{word}</span>");
+        assert!(said(&page).contains(&pill), "{found}: {}", said(&page));
+    }
+}
+
+#[tokio::test]
 async fn every_tools_result_is_shown_and_texts_of_strangers_stay_texts() {
     let (service, owner, site) = watched().await;
     let browser = Browser::of(&service.test, owner.user).await;

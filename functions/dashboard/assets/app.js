@@ -237,6 +237,32 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+// What somebody needs elsewhere, such as a token, gets a button that copies it. Without https, browsers have no other
+// clipboard than the one of the selection.
+function offerCopies() {
+  for (const text of document.querySelectorAll("[data-copy]")) {
+    if (text.nextElementSibling?.matches(".copy")) continue;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "s copy";
+    button.textContent = "Copy";
+    button.addEventListener("click", () => {
+      getSelection().selectAllChildren(text);
+      button.textContent = document.execCommand("copy") ? "Copied" : "Press Ctrl+C or ⌘C to copy";
+      getSelection().removeAllRanges();
+    });
+    text.after(button);
+  }
+}
+
+offerCopies();
+document.addEventListener("refreshed", offerCopies);
+
+// The first account gets the zone of the browser.
+const ownZone = inZone.resolvedOptions().timeZone;
+const asked = document.querySelector("[data-zone] select");
+if ([...(asked?.options ?? [])].some((option) => option.value === ownZone)) asked.value = ownZone;
+
 setClock(document.querySelector("main"));
 localize(document);
 if (zone && !timeZone) zone.textContent = inZone.resolvedOptions().timeZone.replaceAll("_", " ");

@@ -1,6 +1,8 @@
 //! The checks of a site: its history, and single checks.
 
 pub(crate) mod list;
+mod outages;
+pub(crate) mod outcome;
 pub(crate) mod show;
 mod summary;
 mod value;

@@ -3,8 +3,8 @@
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
     Audit, Channel, ChannelSecret, Delivery, Directory, Email, Invitation, IssueIndex, Publication,
-    Published, Session, SignIn, Site, StatusPage, Subscription, Team, Throttle, Token, TokenUse,
-    User,
+    Published, Session, SignIn, Site, StatusPage, Subscription, Team, Teams, Throttle, Token,
+    TokenUse, User,
 };
 
 /// What pages show. A signed-in user sees what the API shows, the team's channels, members and audit log, and their own
@@ -64,7 +64,19 @@ pub const ACCOUNTS_GRANT: Grant = Grant {
     get: &[Email, Invitation, Published, Session, SignIn, Site, Subscription, User],
     batch_get: &[Email, Team, Throttle, Token, TokenUse, User],
     query: &[Team, User],
-    put: &[Audit, Email, Invitation, Session, SignIn, Subscription, Team, Throttle, Token, User],
+    put: &[
+        Audit,
+        Email,
+        Invitation,
+        Session,
+        SignIn,
+        Subscription,
+        Team,
+        Teams,
+        Throttle,
+        Token,
+        User,
+    ],
     update: &[Email, Team, Throttle, User],
     delete: &[Invitation, SignIn, Team, Token, TokenUse, User],
     check: &[Team],

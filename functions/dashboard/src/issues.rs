@@ -242,7 +242,7 @@ impl<'a> IssueView<'a> {
         let shown = ["Severity", "Team", "Since", "Until", "Duration", "Failed checks"];
         facts.retain(|fact| !shown.contains(&fact.label));
         let may_act = role.grants(Permission::RunChecks);
-        let title = words::named(&sentence, site);
+        let title = words::headline(issue, site, clock.now);
         let team = &access.team.team;
         Self { issue, site, team, users, found, clock, may_act, title, lines, facts }
     }
@@ -260,7 +260,7 @@ fn content(view: &IssueView<'_>, Shown { problem, input }: &Shown) -> Markup {
         div.two {
             div.stack {
                 (compared::card(view))
-                (evidence::card(&view.found.evidence, view.clock))
+                (evidence::card(&view.found.evidence, view.found.checks.last_good, view.clock))
                 (timeline::card(view, input))
             }
             aside.stack { (details(view)) }

@@ -18,7 +18,7 @@ use vedette_store::Attention;
 
 use crate::clock::Clock;
 use crate::look::{Icon, Look, TabState};
-use crate::{RequestContext, assets, look};
+use crate::{RequestContext, assets, look, names};
 
 /// Nothing is loaded from elsewhere, only our own script runs, and forms lead only to this service.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -297,7 +297,7 @@ fn member_page(
                 div.top {
                     a.brand href="/" { (look::mark(28, state)) span.wordmark { "Vedette" } span.hide { " home" } }
                     @if let Some((team, _)) = team { (team_menu(&signed_in.caller, team)) }
-                    (user_menu(&signed_in.caller))
+                    (user_menu(context, &signed_in.caller))
                 }
                 @if let Some((_, tabs)) = team { (tabs) }
             }
@@ -336,7 +336,7 @@ fn team_menu(caller: &Caller, team: &Team) -> Markup {
     }
 }
 
-fn user_menu(caller: &Caller) -> Markup {
+fn user_menu(context: RequestContext<'_>, caller: &Caller) -> Markup {
     let user = &caller.user;
     html! {
         details.menu {
@@ -348,9 +348,13 @@ fn user_menu(caller: &Caller) -> Markup {
             div.pop {
                 p.head.cut { (user.email) }
                 hr;
+                a href="/name" { (Icon::Edit.shape()) "Your name" }
                 a href="/tokens" { (Icon::Key.shape()) "Personal tokens" }
                 a href="/sessions" { (Icon::Lock.shape()) "Sessions" }
                 a href="/time-zone" { (Icon::Clock.shape()) "Time zone" }
+                @if context.app.service.creates_teams {
+                    a href=(names::NEW_TEAM) { (Icon::Plus.shape()) "Create a team" }
+                }
                 hr;
                 form method="post" action="/sign-out" { button { (Icon::Leave.shape()) "Sign out" } }
             }

@@ -20,6 +20,7 @@ mod layout;
 mod look;
 mod maintenance;
 mod members;
+mod names;
 mod oidc;
 mod pages;
 mod plan;

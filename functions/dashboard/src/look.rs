@@ -19,6 +19,10 @@ pub(crate) enum Look {
     Pending,
     Info,
     Maintenance,
+    /// A check that could not run.
+    NotRun,
+    /// A check that Vedette did not try.
+    Skipped,
 }
 
 impl Look {
@@ -26,10 +30,10 @@ impl Look {
     pub(crate) const fn class(self) -> &'static str {
         match self {
             Self::Up => "up",
-            Self::Issues => "issues",
+            Self::Issues | Self::NotRun => "issues",
             Self::Failing => "failing",
             Self::Down => "down",
-            Self::Paused => "paused",
+            Self::Paused | Self::Skipped => "paused",
             Self::Pending => "pending",
             Self::Info | Self::Maintenance => "info",
         }
@@ -51,6 +55,8 @@ impl Look {
                 r#"<path class="f" d="M8 1.5c.5 0 .9.25 1.15.7l5.6 10.1c.5.9-.1 1.95-1.1 1.95H2.35c-1 0-1.6-1.05-1.1-1.95L6.85 2.2c.25-.45.65-.7 1.15-.7z"/><path class="k" d="M8 5.75V9M8 11.5v.01"/>"#
             }
             Self::Paused => r#"<circle cx="8" cy="8" r="5.75"/><path d="M6.5 6v4M9.5 6v4"/>"#,
+            Self::NotRun => r#"<circle cx="8" cy="8" r="5.75"/><path d="m4 12 8-8"/>"#,
+            Self::Skipped => r#"<path d="m3 4 4.5 4L3 12M8.5 4 13 8l-4.5 4"/>"#,
             Self::Pending => r#"<circle cx="8" cy="8" r="5.75" stroke-dasharray="2.5 2"/>"#,
             Self::Info => r#"<circle cx="8" cy="8" r="6"/><path d="M8 7.25v3.5M8 5v.01"/>"#,
             Self::Maintenance => {

@@ -3,8 +3,8 @@
 use lambda_http::http::Method;
 use lambda_http::http::request::Parts;
 use vedette_domain::accounts::account::Permission::{
-    ManageChannels, ManageMembers, ManageSites, ManageStatusPages, RunChecks, UpdateMonitoring,
-    View, WriteIncidents,
+    ManageChannels, ManageMembers, ManageSites, ManageStatusPages, RenameTeam, RunChecks,
+    UpdateMonitoring, View, WriteIncidents,
 };
 use vedette_domain::alerts::link;
 use vedette_routing::Endpoint::{
@@ -16,9 +16,9 @@ use vedette_routing::{RouteMatch, find_with_head};
 use crate::surface::Audience::{self, Anybody, CheckRunner, Linked, Member};
 use crate::surface::{Endpoint, Function, Page};
 use crate::{
-    Dashboard, assets, audit_log, channels, checks, events, issues, maintenance, members, oidc,
-    plan, reports, settings, setup, sign_in, sites, status_pages, subscriptions, time_zone, tokens,
-    user_time_zone,
+    Dashboard, assets, audit_log, channels, checks, events, issues, maintenance, members, names,
+    oidc, plan, reports, settings, setup, sign_in, sites, status_pages, subscriptions, time_zone,
+    tokens, user_time_zone,
 };
 
 /// All pages: name, path, audience, what the page works on with the permission it needs, and the handler. GET shows a
@@ -58,6 +58,8 @@ pub const PAGES: &[Page] = &[
     post("settings.update", "/teams/{team}/settings/{section}", Member, Team(UpdateMonitoring, &settings::update::update)),
     get("time-zone.show", "/teams/{team}/time-zone", Member, Team(View, &time_zone::show)),
     post("time-zone.update", "/teams/{team}/time-zone", Member, Team(UpdateMonitoring, &time_zone::update)),
+    get("names.show-team", "/teams/{team}/name", Member, Team(View, &names::show_team)),
+    post("names.rename", "/teams/{team}/name", Member, Team(RenameTeam, &names::rename)),
     get("maintenance.list", "/teams/{team}/maintenance", Member, Team(View, &maintenance::list)),
     post("maintenance.add", "/teams/{team}/maintenance", Member, Team(ManageSites, &maintenance::add)),
     post("maintenance.share", "/teams/{team}/maintenance/share", Member, Team(ManageSites, &maintenance::calendar::share)),
@@ -103,6 +105,10 @@ pub const PAGES: &[Page] = &[
     account_form("tokens.revoke", "/tokens/{token}/revoke", Member, Request(&tokens::revoke)),
     get("user-time-zone.show", "/time-zone", Member, Request(&user_time_zone::show)),
     account_form("user-time-zone.update", "/time-zone", Member, Request(&user_time_zone::update)),
+    get("names.show-user", "/name", Member, Request(&names::show_user)),
+    account_form("names.rename-own", "/name", Member, Request(&names::rename_own)),
+    get("names.ask-to-create", names::NEW_TEAM, Member, Request(&names::ask_to_create)),
+    account_form("names.create", names::NEW_TEAM, Member, Request(&names::create)),
     get("sites.show", "/sites/{site}", Member, Site(View, &sites::show::show)),
     get("checks.list", "/sites/{site}/checks", Member, Site(View, &checks::list::list)),
     get("checks.show", "/checks/{check}", Member, Check(View, &checks::show::show)),

@@ -52,6 +52,15 @@ pub(crate) fn is_secure(app: &App, headers: &HeaderMap) -> bool {
     }
 }
 
+/// The name of a cookie of this service, without the prefix. Browsers send a host's cookies to all of its ports, so a
+/// service on one machine adds its id.
+fn named(app: &App, name: &str) -> String {
+    match &app.service.id {
+        Some(id) => format!("{name}-{id}"),
+        None => name.to_owned(),
+    }
+}
+
 fn cookie_of<'h>(app: &App, headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let prefix = if is_secure(app, headers) { SECURE } else { "" };
     let lines = headers.get_all(COOKIE).into_iter().filter_map(|line| line.to_str().ok());
@@ -67,7 +76,10 @@ pub(crate) async fn signed_in(
     head: &Parts,
     shows: impl FnOnce(&Caller) -> ShownTeams,
 ) -> Result<Option<SignedIn>, ApiError> {
-    let cookie = cookie_of(app, &head.headers, SESSION).and_then(SessionCookie::parse);
+    // Earlier versions used the name without an id.
+    let cookie = cookie_of(app, &head.headers, &named(app, SESSION))
+        .or_else(|| cookie_of(app, &head.headers, SESSION))
+        .and_then(SessionCookie::parse);
     let Some(cookie) = cookie else { return Ok(None) };
     let (store, now) = (&app.store, app.clock.now());
     let hash = cookie.secret.hash();
@@ -109,7 +121,7 @@ pub(crate) fn forget(app: &App, head: &Parts) -> Result<HeaderValue, ApiError> {
 
 /// The sign-in at the OpenID provider that the browser has begun.
 pub(crate) fn attempt(app: &App, head: &Parts) -> Option<SignInAttempt> {
-    cookie_of(app, &head.headers, ATTEMPT).and_then(SignInAttempt::parse)
+    cookie_of(app, &head.headers, &named(app, ATTEMPT)).and_then(SignInAttempt::parse)
 }
 
 /// The cookie that remembers such a sign-in. Browsers also send it when they follow the link back from the provider.
@@ -137,6 +149,7 @@ fn set_cookie(
         true => (SECURE, "; Secure"),
         false => ("", ""),
     };
+    let name = named(app, name);
     let cookie =
         format!("{prefix}{name}={value}; Max-Age={age}; Path=/; HttpOnly; SameSite=Lax{secure}");
     HeaderValue::try_from(cookie).map_err(ApiError::internal)

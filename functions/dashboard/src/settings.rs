@@ -17,19 +17,21 @@ pub(crate) enum Part {
     Section(Section),
     Maintenance,
     TimeZone,
+    Name,
     Members,
     Plan,
     AuditLog,
 }
 
 impl Part {
-    const OF_TEAM: [Self; 3] = [Self::Members, Self::Plan, Self::AuditLog];
+    const OF_TEAM: [Self; 4] = [Self::Name, Self::Members, Self::Plan, Self::AuditLog];
 
     const fn word(self) -> &'static str {
         match self {
             Self::Section(section) => section.title(),
             Self::Maintenance => "Maintenance",
             Self::TimeZone => "Time zone",
+            Self::Name => "Name",
             Self::Members => "Members",
             Self::Plan => "Plan",
             Self::AuditLog => "Audit log",
@@ -41,6 +43,7 @@ impl Part {
             Self::Section(section) => format!("/teams/{team}/settings/{}", section.as_str()),
             Self::Maintenance => format!("/teams/{team}/maintenance"),
             Self::TimeZone => format!("/teams/{team}/time-zone"),
+            Self::Name => format!("/teams/{team}/name"),
             Self::Members => format!("/teams/{team}/members"),
             Self::Plan => format!("/teams/{team}/plan"),
             Self::AuditLog => format!("/teams/{team}/audit-log"),
@@ -52,6 +55,7 @@ impl Part {
             Self::Section(section) => section.shape(),
             Self::Maintenance => Icon::Wrench.shape(),
             Self::TimeZone => Icon::Clock.shape(),
+            Self::Name => Icon::Edit.shape(),
             Self::Members => Icon::Person.shape(),
             Self::Plan => Icon::Plan.shape(),
             Self::AuditLog => Icon::Note.shape(),

@@ -8,18 +8,23 @@ use vedette_domain::accounts::email::parse_email;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::session::{SessionHash, SessionSecret};
 use vedette_domain::accounts::team::Team;
+use vedette_domain::input::{Input as _, InputField};
 use vedette_domain::name::parse_name;
+use vedette_domain::time_zone::{NamedZone, ZoneChoice};
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::validation::{Errors, ValidationError};
 
 use crate::form::{FormInput, sentence};
 use crate::sign_in::new_session;
-use crate::{RequestContext, layout, session};
+use crate::{RequestContext, layout, session, time_zone};
 
 /// The places of the link and of the address in the transaction of `Store::set_up`.
 const LINK: usize = 0;
 const ADDRESS: usize = 2;
+
+/// The field with the time zone of the team.
+const ZONE: &InputField = &ZoneChoice::FIELDS[0];
 
 /// The plan of a team on one's own machine: the one with the highest limits.
 const PLAN: Plan = Plan::Agency;
@@ -27,16 +32,23 @@ const PLAN: Plan = Plan::Agency;
 /// Asks who the first user is.
 pub(crate) async fn ask(context: RequestContext<'_>) -> Result<Response, ApiError> {
     Ok(match usable(context).await? {
-        Some(_) => form(context, StatusCode::OK, &FormInput::default()),
-        None => spent(context),
+        Ok(_) => {
+            let mut input = FormInput::default();
+            input.put(ZONE.name, NamedZone::utc().name());
+            form(context, StatusCode::OK, &input)
+        }
+        Err(answer) => answer,
     })
 }
 
 /// Creates the account and the team, and signs in.
 pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    let Some(link) = usable(context).await? else { return Ok(spent(context)) };
+    let link = match usable(context).await? {
+        Ok(link) => link,
+        Err(answer) => return Ok(answer),
+    };
     let input = FormInput::sent(context.body);
-    let (name, email) = match read(&input) {
+    let (name, email, zone) = match read(&input) {
         Ok(read) => read,
         Err(why) => {
             return Ok(form(context, StatusCode::UNPROCESSABLE_ENTITY, &input.refused(why)));
@@ -45,7 +57,7 @@ pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiE
     let (entropy, now) = (&context.app.entropy, context.app.clock.now());
     let id = entropy.user_id().map_err(ApiError::internal)?;
     let team = entropy.team_id().map_err(ApiError::internal)?;
-    let team = Team::new(team, &team_name(&name), PLAN, now);
+    let team = Team { zone, ..Team::new(team, &team_name(&name), PLAN, now) };
     // A person who can read the service's terminal does not need to confirm their address.
     let user = User { id, name, email, email_verified_at: Some(now), zone: None, created_at: now };
     let (cookie, begun) = new_session(context, id)?;
@@ -63,15 +75,19 @@ pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiE
     Ok(response)
 }
 
-fn read(input: &FormInput) -> Result<(String, String), ValidationError> {
+fn read(input: &FormInput) -> Result<(String, String, NamedZone), ValidationError> {
     let mut errors = Errors::new();
     let name = parse_name(input.text("name"))
         .map_err(|error| errors.push("name", format!("The name field {error}.")));
     let email = parse_email(input.text("email"))
         .map_err(|error| errors.push("email", sentence(&error.to_string())));
-    errors
-        .finish(name.ok().zip(email.ok()))
-        .map(|(name, email)| (name.to_owned(), email.to_owned()))
+    let (name, email) = errors.finish(name.ok().zip(email.ok()))?;
+    // A program that fills in the form need not choose a zone.
+    let zone = match input.text(ZONE.name) {
+        "" => NamedZone::utc(),
+        _ => time_zone::read(input)?.unwrap_or_default(),
+    };
+    Ok((name.to_owned(), email.to_owned(), zone))
 }
 
 /// The name of a user's first team, which can be changed.
@@ -80,22 +96,61 @@ fn team_name(name: &str) -> String {
     parse_name(&own).map_or_else(|_| "My team".to_owned(), str::to_owned)
 }
 
-/// The hash of the visitor's link, if it can still be used.
-async fn usable(context: RequestContext<'_>) -> Result<Option<SessionHash>, ApiError> {
-    let Some(secret) = SessionSecret::parse(context.parameters.value("secret")) else {
-        return Ok(None);
+/// The hash of the visitor's link if it can be used, or else the answer, which says why it cannot.
+async fn usable(context: RequestContext<'_>) -> Result<Result<SessionHash, Response>, ApiError> {
+    let Some(usable) = context.app.store.setup_link().await? else {
+        return Ok(Err(spent(context)));
     };
-    let hash = secret.hash();
-    Ok(context.app.store.is_setup_link(&hash).await?.then_some(hash))
+    let sent = SessionSecret::parse(context.parameters.value("secret"));
+    let is_same = sent.is_some_and(|secret| secret.hash() == usable);
+    Ok(if is_same { Ok(usable) } else { Err(wrong(context)) })
+}
+
+/// Whether this service waits for its first user.
+pub(crate) async fn is_awaited(context: RequestContext<'_>) -> Result<bool, ApiError> {
+    let store = &context.app.store;
+    let on_one_machine = context.app.service.own_pages.is_some();
+    Ok(on_one_machine && store.setup_link().await?.is_some() && store.all_teams().await?.is_empty())
+}
+
+/// How to get the link that creates the first account.
+fn how_to_get() -> Markup {
+    html! {
+        p { "The service prints the link when it starts, on its terminal or in its log. For the packaged service and for a container, these commands show it:" }
+        pre data-copy { "sudo journalctl --unit vedette --output cat" }
+        pre data-copy { "docker compose logs vedette" }
+        p.quiet.small { "Only the newest link works. If you can’t find it, restart the service: it prints a new one." }
+    }
+}
+
+/// Says how to set up the service.
+pub(crate) fn explain(context: RequestContext<'_>) -> Response {
+    let content = html! {
+        p { "This service has no account yet. You create the first one with a link." }
+        (how_to_get())
+    };
+    layout::page(context, StatusCode::OK, "Set up Vedette", &content)
+}
+
+fn wrong(context: RequestContext<'_>) -> Response {
+    let content = html! {
+        p { "It wasn’t copied whole, or the service has printed a newer one since. There is no account yet." }
+        (how_to_get())
+    };
+    layout::page(context, StatusCode::NOT_FOUND, "This set-up link is wrong", &content)
 }
 
 fn form(context: RequestContext<'_>, status: StatusCode, input: &FormInput) -> Response {
+    let zones: Vec<_> = time_zone::zones().collect();
+    // The script chooses the browser's zone, but not again after a refusal.
+    let is_fresh = status == StatusCode::OK;
     let content: Markup = html! {
         p.quiet { "Create your account on this service. Next, you add the first site." }
         // A form without an action is sent to its own URL, including the secret.
-        form.stack.lg.gm method="post" {
+        form.stack.lg.gm method="post" data-zone[is_fresh] {
             (input.input("name", "text", "Your name"))
             (input.input("email", "email", "Email address"))
+            (input.chosen(ZONE, &zones))
             button.main { "Create account" }
         }
         p.quiet.small { "The address stays on this machine. It is used to sign you in." }
@@ -106,7 +161,7 @@ fn form(context: RequestContext<'_>, status: StatusCode, input: &FormInput) -> R
 fn spent(context: RequestContext<'_>) -> Response {
     let content = html! {
         p { "It works once, and only the newest one does. If there is an account already, sign in with a link that this command prints:" }
-        pre { "vedette sign-in you@example.com" }
+        pre data-copy { "vedette sign-in you@example.com" }
         p.quiet.small { "If there is none yet, restart the service: it prints a new link." }
     };
     layout::page(context, StatusCode::NOT_FOUND, "This link has been used", &content)

@@ -18,10 +18,13 @@ use crate::clock::Clock;
 use crate::form::FormInput;
 use crate::layout::Heading;
 use crate::look::Icon;
-use crate::{RequestContext, layout, session};
+use crate::{RequestContext, layout, session, setup};
 
-/// Says how to sign in.
+/// Says how to sign in, or how to set up a service without an account.
 pub(crate) async fn explain(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    if setup::is_awaited(context).await? {
+        return Ok(setup::explain(context));
+    }
     Ok(how_to(context, StatusCode::OK, "Sign in to Vedette", &html! {}, &FormInput::default()))
 }
 
@@ -48,7 +51,7 @@ pub(crate) fn how_to(
             p.quiet.small { "The link works once and expires after 15 minutes." }
         } @else {
             p { "You sign in with a link that works once. The operator of this service creates one with:" }
-            pre { "vedette sign-in you@example.com" }
+            pre data-copy { "vedette sign-in you@example.com" }
             p.quiet.small { "A service on one machine also prints a link when it starts." }
         }
     };

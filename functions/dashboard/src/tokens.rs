@@ -60,7 +60,7 @@ fn created_token(secret: &Secret, token: &Token, clock: Clock<'_>) -> Markup {
         (layout::note(Look::Up, &html! { b { "Token created." } " Copy it now: it can’t be shown again." }))
         section.card {
             div.in.stack.gm {
-                pre { code { (secret.reveal()) } }
+                pre data-copy { code { (secret.reveal()) } }
                 p.quiet { "It works until " (clock.instant(token.expires_at)) "." }
                 div { a.btn href="/tokens" { "Done" } }
             }

@@ -1,8 +1,10 @@
 //! Words that several pages share.
 
+use jiff::Timestamp;
 use maud::{Markup, html};
 use vedette_domain::alerts::channel::EventKind;
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::issues::expiry::countdown;
 use vedette_domain::issues::past_tense::past;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::issues::{Fingerprint, Severity};
@@ -57,11 +59,12 @@ pub(crate) const fn event(event: EventKind) -> &'static str {
 }
 
 /// What is or was wrong, with the name of the site instead of its host: `Orders API is down: HTTP 503`.
-pub(crate) fn headline(issue: &Issue, site: &Site) -> String {
-    match issue.lifecycle.is_active() {
-        true => named(&issue.summary, site),
-        false => named(&past(issue.id.fingerprint(), &issue.summary), site),
-    }
+pub(crate) fn headline(issue: &Issue, site: &Site, now: Timestamp) -> String {
+    let sentence = match issue.lifecycle.is_active() {
+        true => countdown(issue, now).unwrap_or_else(|| issue.summary.clone()),
+        false => past(issue.id.fingerprint(), &issue.summary),
+    };
+    named(&sentence, site)
 }
 
 /// A sentence that may begin with a site's host, with the site's name instead.

@@ -13,7 +13,8 @@ use serde_json::json;
 use vedette_dashboard::{Dashboard, StatusPages, find_public};
 use vedette_domain::checks::check::{Finish, ToolResult};
 use vedette_domain::checks::tool::{RunReason, Tool};
-use vedette_domain::id::CheckId;
+use vedette_domain::id::{CheckId, SiteId};
+use vedette_domain::sites::site_url::MAX_LENGTH;
 use vedette_domain::status_pages::{ComponentState, PublishedPage};
 use vedette_routing::serve;
 use vedette_testkit::status_pages::published_page;
@@ -179,6 +180,9 @@ async fn shop(test: &TestApp, now: Timestamp) -> Result<Pages, Box<dyn Error>> {
         ("maintenance", format!("{team}/maintenance")),
         ("maintenance-edit", format!("{team}/maintenance/{window}/edit")),
         ("team-time-zone", format!("{team}/time-zone")),
+        ("team-name", format!("{team}/name")),
+        ("new-team", "/new-team".to_owned()),
+        ("name", "/name".to_owned()),
         ("members", format!("{team}/members")),
         ("plan", format!("{team}/plan")),
         ("audit-log", format!("{team}/audit-log")),
@@ -187,6 +191,39 @@ async fn shop(test: &TestApp, now: Timestamp) -> Result<Pages, Box<dyn Error>> {
         ("time-zone", "/time-zone".to_owned()),
     ];
     Ok((owner, pages))
+}
+
+/// All pages that show the URL of a site, of a site with the longest URL.
+async fn of_long(
+    test: &TestApp,
+    owner: &Member,
+    site: SiteId,
+) -> Result<Vec<(&'static str, String)>, Box<dyn Error>> {
+    let client = Client::new(&test.app, owner).without_grants();
+    let newest = |path: String| {
+        let client = &client;
+        async move {
+            let found = client.get(&path).await.body["data"][0]["uuid"].clone();
+            found.as_str().map(str::to_owned).ok_or("nothing is there")
+        }
+    };
+    let check = newest(format!("/sites/{site}/checks")).await?;
+    let issue = newest(format!("/teams/{}/issues", owner.team)).await?;
+    let team = format!("/teams/{}", owner.team);
+    Ok(vec![
+        ("long-edit", format!("/sites/{site}/edit")),
+        ("long-delete", format!("/sites/{site}/delete")),
+        ("long-history", format!("/sites/{site}/checks")),
+        ("long-report", format!("/sites/{site}/report")),
+        ("long-check", format!("/checks/{check}")),
+        ("long-issue", format!("/issues/{issue}")),
+        ("long-issues", format!("{team}/issues")),
+        ("long-events", format!("{team}/events")),
+        ("long-audit-log", format!("{team}/audit-log")),
+        ("long-maintenance", format!("{team}/maintenance")),
+        ("long-channels", format!("{team}/channels")),
+        ("long-name", format!("{team}/name")),
+    ])
 }
 
 /// Unusual teams: without a site, with one site, with one site whose name and texts are long, and with very many sites.
@@ -204,7 +241,10 @@ async fn others(test: &TestApp, now: Timestamp, many: u32) -> Result<Vec<Pages>,
         let mut first = None;
         for number in 0..number {
             let host = if name == LONG { long_host.as_str() } else { "site" };
-            let url = format!("https://{host}-{number}.example/{}", "path/".repeat(20));
+            let start = format!("https://{host}-{number}.example/");
+            // A long URL is a single word.
+            let rest = if name == LONG { MAX_LENGTH - start.len() } else { 100 };
+            let url = format!("{start}{}", "p".repeat(rest));
             let id = site(test, &owner, &url, &format!("{name} {number}")).await?;
             first = first.or(Some((id, url)));
         }
@@ -217,7 +257,10 @@ async fn others(test: &TestApp, now: Timestamp, many: u32) -> Result<Vec<Pages>,
         }
         test.set_clock(now);
         let mut of_team = vec![(list, format!("/teams/{}", owner.team))];
-        of_team.extend(first.map(|(id, _)| (page, format!("/sites/{id}"))));
+        of_team.extend(first.as_ref().map(|(id, _)| (page, format!("/sites/{id}"))));
+        if let Some((id, _)) = first.filter(|_| name == LONG) {
+            of_team.extend(of_long(test, &owner, id).await?);
+        }
         pages.push((owner, of_team));
     }
     Ok(pages)

@@ -27,7 +27,7 @@ pub(crate) enum Command {
         #[arg(long, value_name = "EMAIL", value_parser = args::email)]
         owner: String,
         /// Its plan
-        #[arg(long, default_value = "starter", value_parser = args::plan())]
+        #[arg(long, default_value = Team::PLAN.as_str(), value_parser = args::plan())]
         plan: Plan,
     },
     /// List all teams

@@ -274,23 +274,16 @@ mod tests {
             let access = machine.prepare(false).await;
             assert!(matches!(access.token, TokenAccess::Unwanted));
             let Some(AccessLink::Setup(secret)) = access.link else { panic!("a link") };
-            assert!(machine.store.is_setup_link(&secret.hash()).await.expect("read"));
-            if let Some(before) = before.replace(secret.hash()) {
-                assert!(
-                    !machine.store.is_setup_link(&before).await.expect("read"),
-                    "only the newest"
-                );
-            }
+            let usable = machine.store.setup_link().await.expect("read");
+            assert_eq!(usable, Some(secret.hash()), "only the newest");
+            assert_ne!(before.replace(secret.hash()), usable);
         }
         assert!(machine.store.all_teams().await.expect("teams").is_empty());
         assert!(machine.folder.read_token().is_none());
         machine.start().make_owner().await.expect("an owner");
         assert!(matches!(machine.prepare(false).await.link, Some(AccessLink::SignIn(_))));
-        let link = before.expect("a link");
-        assert!(
-            !machine.store.is_setup_link(&link).await.expect("read"),
-            "it makes no second owner"
-        );
+        let usable = machine.store.setup_link().await.expect("read");
+        assert_eq!(usable, None, "it makes no second owner");
     }
 
     #[tokio::test]

@@ -128,6 +128,7 @@ impl Service {
         let access = access::prepare(&store, &clock, &entropy, &folder, options.token).await?;
 
         adapt(&mut config, &mut send, &options, &sockets);
+        config.service.id = Some(folder.id());
         if let Some(profiles) = profiles::prepare(folder.path()) {
             config.engines.keep_browser_files_in(&profiles);
         }
@@ -342,6 +343,7 @@ fn adapt(config: &mut Config, send: &mut SendConfig, options: &Options, sockets:
     service.own_url = Some(base_url(service.base_url.as_deref(), sockets.listen));
     // No other version runs at the same time.
     service.writes_blocks = true;
+    service.creates_teams = true;
     service.own_pages = own_pages(sockets.listen);
     service.sends_mail = send.mail.reaches_people();
     // A user who may add a site must not make the service call itself.

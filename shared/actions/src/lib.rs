@@ -14,6 +14,7 @@ mod mail;
 mod maintenance;
 mod members;
 mod monitoring;
+mod names;
 mod plan;
 mod sign_in;
 mod sites;
@@ -45,6 +46,7 @@ pub use maintenance::{
 };
 pub use members::{add_member, change_role, remove_member};
 pub use monitoring::change_monitoring;
+pub use names::{create_own_team, rename_team, rename_user};
 pub use plan::change_plan;
 pub use sign_in::mail_sign_in;
 pub use sites::{

@@ -14,6 +14,7 @@ use crate::checks::tool::Tool;
 pub mod act;
 pub mod confirmation;
 pub mod evaluate;
+pub mod expiry;
 mod lifecycle;
 pub mod note;
 pub mod opening;

@@ -41,6 +41,13 @@ pub(crate) struct Identity {
     inode: u64,
 }
 
+impl Identity {
+    /// The number of the file in its file system.
+    pub(crate) const fn inode(self) -> u64 {
+        self.inode
+    }
+}
+
 /// What exists under a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Found {

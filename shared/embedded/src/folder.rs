@@ -7,8 +7,10 @@ use std::os::unix::fs::{
 };
 use std::path::{Path, PathBuf};
 
+use data_encoding::HEXLOWER;
 use rustix::fs::OFlags;
 use rustix::process::geteuid;
+use sha2::{Digest as _, Sha256};
 use vedette_domain::accounts::account::Secret;
 
 use crate::files::{self, FORMAT_VERSION, FileFault, Found, Held, Identity, with_suffix};
@@ -265,6 +267,18 @@ impl Folder {
     /// The identity of the folder.
     pub(crate) const fn identity(&self) -> Identity {
         self.identity
+    }
+
+    /// Tells this folder from others of the same machine, in eight hexadecimal digits. Containers may see different
+    /// folders at the same path, which differ in their inodes.
+    pub fn id(&self) -> String {
+        let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
+        let mut hash = Sha256::new();
+        hash.update(path.as_os_str().as_encoded_bytes());
+        hash.update(self.identity.inode().to_be_bytes());
+        let mut id = HEXLOWER.encode(&hash.finalize());
+        id.truncate(8);
+        id
     }
 
     /// The file with the token for scripts.

@@ -22,6 +22,8 @@ pub struct Service {
     /// The address of its pages for browsers on this machine, without a slash at the end. It is used if `base_url` is
     /// not set.
     pub own_pages: Option<String>,
+    /// The id of the service's data folder, if it runs on one machine.
+    pub id: Option<String>,
     /// The OpenID provider's name on the pages; none if there is no provider.
     pub sign_in_with: Option<String>,
     /// Requests per minute and token. A user may make a few times as many with all tokens and sessions together.
@@ -39,6 +41,8 @@ pub struct Service {
     pub concurrency: Option<usize>,
     /// Whether checks are packed into blocks. Versions that cannot write blocks cannot read them either.
     pub writes_blocks: bool,
+    /// Whether users may create teams.
+    pub creates_teams: bool,
     /// Whether this deployment sends mail.
     pub sends_mail: bool,
     /// The proxies whose `X-Forwarded-For` is trusted.
@@ -175,6 +179,7 @@ impl Service {
         }
         let concurrency = one(read, "VEDETTE_CONCURRENCY")?;
         let writes_blocks = one(read, "VEDETTE_BLOCKS")?.unwrap_or(false);
+        let creates_teams = one(read, "VEDETTE_CREATE_TEAMS")?.unwrap_or(false);
         let has_auditor = !matches!(AuditorKind::read(read)?, None | Some(AuditorKind::Nobody));
         let tools = Tool::runnable(|need| match need {
             Need::Resolvers => Self::has_resolvers(read),
@@ -184,6 +189,7 @@ impl Service {
             base_url,
             own_url: None,
             own_pages: None,
+            id: None,
             sign_in_with: read(Self::SIGN_IN_WITH).map(|label| label.trim().to_owned()),
             throttle,
             time_scale: TimeScale::default(),
@@ -191,6 +197,7 @@ impl Service {
             lacks_browser: false,
             concurrency,
             writes_blocks,
+            creates_teams,
             sends_mail: read(Self::MAIL_FROM).is_some(),
             trusted_proxies: TrustedProxies(list(read, Self::TRUSTED_PROXIES)?),
         })
@@ -304,6 +311,7 @@ mod tests {
             ("VEDETTE_THROTTLE", "many"),
             ("VEDETTE_CONCURRENCY", "-1"),
             ("VEDETTE_BLOCKS", "yes"),
+            ("VEDETTE_CREATE_TEAMS", "yes"),
             ("VEDETTE_AUDITOR", "somebody"),
             ("VEDETTE_TRUSTED_PROXIES", "10.0.0.0/8, proxy.example.com"),
         ] {

@@ -136,6 +136,20 @@ impl Store {
         self.update(&keys::user(user), verified(at), Some(Condition::Present)).await.map(drop)
     }
 
+    /// Saves a user's name.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when there is no such user.
+    pub async fn save_user_name(&self, user: UserId, name: &str) -> Result<(), StoreError> {
+        let change = Change {
+            expression: "SET #name = :name".into(),
+            names: vec![("#name", "name".to_owned())],
+            values: vec![(":name", string(name))],
+        };
+        self.update(&keys::user(user), change, Some(Condition::Present)).await.map(drop)
+    }
+
     /// Saves a user's time zone, or removes it.
     ///
     /// # Errors

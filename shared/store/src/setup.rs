@@ -29,10 +29,10 @@ impl Store {
         self.batch_delete(&[keys::setup()]).await
     }
 
-    /// Whether the link with this hash can still be used.
-    pub async fn is_setup_link(&self, hash: &SessionHash) -> Result<bool, StoreError> {
-        let link = self.get(&keys::setup()).await?.map(SetupLink::read).transpose()?;
-        Ok(link.is_some_and(|stored| stored.link == *hash))
+    /// The hash of the link that can still be used, if there is one.
+    pub async fn setup_link(&self) -> Result<Option<SessionHash>, StoreError> {
+        let stored = self.get(&keys::setup()).await?.map(SetupLink::read).transpose()?;
+        Ok(stored.map(|stored| stored.link))
     }
 
     /// Uses up the link: creates a user, a team that the user owns, and the user's session.

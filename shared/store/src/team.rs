@@ -82,6 +82,34 @@ impl Store {
         transaction.commit(Audit::None).await
     }
 
+    /// Adds a team that its owner creates.
+    ///
+    /// # Errors
+    ///
+    /// A conflict at place 0 when the owner has created [`Team::CREATED_MAX`] teams already.
+    pub async fn create_own_team(
+        &self,
+        team: &Team,
+        settings: &Settings,
+        owner: &Membership,
+    ) -> Result<(), StoreError> {
+        let counted = Change {
+            expression: "ADD teams_created :one".into(),
+            values: vec![(":one", number(1_u32))],
+            ..Change::default()
+        };
+        let may_create = Condition::When(
+            "attribute_exists(pk) AND (attribute_not_exists(teams_created) OR teams_created < :max)",
+            vec![(":max", number(Team::CREATED_MAX))],
+        );
+        let mut transaction =
+            self.transaction().update(&keys::user(owner.user), counted, may_create);
+        for item in self.team_items(team, settings, owner)? {
+            transaction = transaction.put(item, Condition::Absent);
+        }
+        transaction.commit(Audit::None).await
+    }
+
     /// The items of a new team.
     pub(crate) fn team_items(
         &self,
@@ -234,6 +262,27 @@ impl Store {
         };
         let transaction = self.transaction().update(&keys::team(read.id), change, unchanged);
         want_all(transaction, read.id, &read.status_pages, now).commit(audit).await
+    }
+
+    /// Saves a team's name.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when the name has changed since the team was read.
+    pub async fn save_team_name(
+        &self,
+        read: &Team,
+        name: &str,
+        now: Timestamp,
+        audit: Audit<'_>,
+    ) -> Result<(), StoreError> {
+        let change = Change {
+            expression: "SET #name = :name, updated_at = :now".into(),
+            names: vec![("#name", "name".to_owned())],
+            values: vec![(":name", string(name)), (":now", string(now.to_string()))],
+        };
+        let unchanged = Condition::When("#name = :seen", vec![(":seen", string(&read.name))]);
+        self.transaction().update(&keys::team(read.id), change, unchanged).commit(audit).await
     }
 
     /// Saves the key of a team's calendar feed, or removes it.

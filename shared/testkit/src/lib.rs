@@ -83,6 +83,7 @@ impl TestApp {
             base_url: Some("https://monitor.test/api/v1".to_owned()),
             own_url: None,
             own_pages: None,
+            id: None,
             sign_in_with: None,
             throttle: 1_000_000,
             time_scale: TimeScale::default(),
@@ -90,6 +91,7 @@ impl TestApp {
             concurrency: None,
             lacks_browser: false,
             writes_blocks: true,
+            creates_teams: true,
             sends_mail: false,
             trusted_proxies: TrustedProxies::default(),
         };

@@ -71,7 +71,7 @@ fn key_page(
         }))
         section.card {
             div.in.stack.gm {
-                pre { code { (key.reveal()) } }
+                pre data-copy { code { (key.reveal()) } }
                 p.quiet { "This key can’t be shown again. Copy it to the receiver now." }
                 div { a.btn href={ "/teams/" (team.id()) "/channels" } { "Done" } }
             }

@@ -8,6 +8,7 @@ use vedette_http::access::CheckAccess;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 
+use super::outcome::CheckOutcome;
 use super::{cause, summary_of, value};
 use crate::clock::Clock;
 use crate::form::capitalized;
@@ -22,11 +23,14 @@ pub(crate) async fn show(
 ) -> Result<Response, ApiError> {
     let (check, site) = (&access.stored.check, &access.site.stored.site);
     let id = check.id;
+    let settings = access.site.settings();
+    let now = context.member()?.caller.now;
+    let outcome = CheckOutcome::of(check, site, &settings, now);
     let content = html! {
         section.card {
             header { h2 { (summary_of(check, &access.site.stored)) } }
             dl.facts.in {
-                dt { "Outcome" } dd { (capitalized(check.status.as_str())) }
+                dt { "Outcome" } dd { (outcome.map_or("Running", CheckOutcome::word)) }
                 dt { "Reason" } dd { (cause(id)) }
                 @if check.in_maintenance { dt { "Maintenance" } dd { "Yes, so the check neither opened nor resolved an issue" } }
                 (times(check, context.clock(Some(&access.site.team.team))))

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 use vedette_domain::checks::evidence::{CheckEvidence, Evidence, EvidenceBody, Timing};
+use vedette_domain::id::CheckId;
 use vedette_store::IssueEvidence;
 
 use crate::clock::Clock;
@@ -13,6 +14,7 @@ const NARROWEST: f64 = 4.0;
 /// The newest response of a failing check; collapsed, the first one and the last good one.
 pub(super) fn card(
     IssueEvidence { first, newest, good }: &IssueEvidence,
+    last_good: Option<CheckId>,
     clock: Clock<'_>,
 ) -> Markup {
     let Some(shown) = newest.as_ref().or(first.as_ref()) else { return Markup::default() };
@@ -25,7 +27,11 @@ pub(super) fn card(
             }
             div.in.stack.gl { (phases(shown.evidence.timing)) (exchange(&shown.evidence)) }
             @if let Some(opening) = opening { (folded("Response at opening", opening, false, clock)) }
-            @if let Some(good) = good { (folded("Last good response", good, true, clock)) }
+            @if let Some(good) = good {
+                // Not every good response is kept.
+                @let what = if last_good == Some(good.check) { "Last good response" } else { "An earlier good response" };
+                (folded(what, good, true, clock))
+            }
         }
     }
 }

@@ -126,7 +126,7 @@ fn row(IssueWithSite { issue, site, .. }: &IssueWithSite, clock: Clock<'_>) -> M
         li {
             (look::issue(issue.status(), issue.severity()))
             div.grow {
-                a href={ "/issues/" (issue.id) } { bdi { (words::headline(issue, site)) } }
+                a href={ "/issues/" (issue.id) } { bdi { (words::headline(issue, site, clock.now)) } }
                 p.quiet.small {
                     a.quiet href={ "/sites/" (site.id) } { bdi { (site.name) } }
                     @if issue.status() == IssueStatus::Open { " · Not acknowledged" }

@@ -66,7 +66,7 @@ pub(super) fn part(context: RequestContext<'_>, team: &Team) -> Markup {
                 @match &team.calendar {
                     Some(key) => {
                         p { "Subscribe to this address in a calendar program. Anybody who has it can see the names and times of the windows." }
-                        pre { code { (link::calendar(base, team.id, key)) } }
+                        pre data-copy { code { (link::calendar(base, team.id, key)) } }
                         div.row {
                             form method="post" action=(address("share")) { button { "Replace address" } }
                             form method="post" action=(address("unshare")) { button.bad { "Revoke address" } }

@@ -129,7 +129,7 @@ fn link_page(
         section.card {
             div.in.stack.gm {
                 p { "Send this link to " b { bdi { (invitation.email) } } ":" }
-                pre { code { (link::invitation(&address, secret)) } }
+                pre data-copy { code { (link::invitation(&address, secret)) } }
                 p.quiet {
                     "It works once, until " (context.clock(Some(&team.team)).instant(invitation.expires_at))
                     ", and can’t be shown again. Anybody who has this link can join with the role "

@@ -65,7 +65,8 @@ pub(crate) async fn home(
     let caller = &context.member()?.caller;
     let teams = caller.memberships.iter().map(|place| place.team);
     let teams = context.app.store.teams(teams, caller.now).await?;
-    Ok(layout::own_page(context, StatusCode::OK, "Your teams", &teams::choice(&teams)))
+    let may_create = context.app.service.creates_teams;
+    Ok(layout::own_page(context, StatusCode::OK, "Your teams", &teams::choice(&teams, may_create)))
 }
 
 /// A site in the list.

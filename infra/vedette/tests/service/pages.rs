@@ -37,7 +37,7 @@ pub(crate) async fn sign_in(service: &Service, client: &Client) -> String {
     let signed_in = browse(client, "POST", &sign_in_path(service), "", "").await;
     assert_eq!((signed_in.status, signed_in.headers["location"].as_str()), (303, "/"));
     let cookie = &signed_in.headers["set-cookie"];
-    assert!(cookie.starts_with("vedette=") && !cookie.contains("Secure"), "{cookie}");
+    assert!(cookie.starts_with("vedette-") && !cookie.contains("Secure"), "{cookie}");
     cookie.split(';').next().expect("a cookie").to_owned()
 }
 

@@ -115,6 +115,8 @@ pub enum Permission {
     WriteIncidents,
     /// Changes the members of the team; the API has no route for it.
     ManageMembers,
+    /// Renames the team; the API has no route for it.
+    RenameTeam,
 }
 
 impl Permission {
@@ -126,6 +128,7 @@ impl Permission {
             | Self::ManageChannels
             | Self::ManageStatusPages
             | Self::ManageMembers => Role::Admin,
+            Self::RenameTeam => Role::Owner,
         }
     }
 }
@@ -340,16 +343,18 @@ mod tests {
     #[test]
     fn roles_grant_what_the_endpoint_table_says() {
         use Permission::{
-            ManageChannels, ManageMembers, ManageSites, RunChecks, UpdateMonitoring, View,
+            ManageChannels, ManageMembers, ManageSites, RenameTeam, RunChecks, UpdateMonitoring,
+            View,
         };
         let granted = |role: Role| {
-            [View, ManageSites, RunChecks, UpdateMonitoring, ManageChannels, ManageMembers]
-                .map(|permission| role.grants(permission))
+            let rising =
+                [View, ManageSites, RunChecks, UpdateMonitoring, ManageChannels, ManageMembers];
+            (rising.map(|permission| role.grants(permission)), role.grants(RenameTeam))
         };
-        assert_eq!(granted(Role::Viewer), [true, false, false, false, false, false]);
-        assert_eq!(granted(Role::Member), [true, true, true, false, false, false]);
-        assert_eq!(granted(Role::Admin), [true; 6]);
-        assert_eq!(granted(Role::Owner), [true; 6]);
+        assert_eq!(granted(Role::Viewer), ([true, false, false, false, false, false], false));
+        assert_eq!(granted(Role::Member), ([true, true, true, false, false, false], false));
+        assert_eq!(granted(Role::Admin), ([true; 6], false));
+        assert_eq!(granted(Role::Owner), ([true; 6], true));
     }
 
     #[test]

@@ -357,6 +357,12 @@ impl AuditEvent {
         Self::SettingsChanged { differences: differences(&document(before), &document(after)) }
     }
 
+    /// A change of the team's name.
+    pub fn team_name(before: &str, after: &str) -> Self {
+        let document = |name: &str| json!({ "team_name": name });
+        Self::SettingsChanged { differences: differences(&document(before), &document(after)) }
+    }
+
     /// A change of a site.
     pub fn site(before: &Site, after: &Site) -> Self {
         let mut differences = differences(&chosen(before), &chosen(after));

@@ -60,6 +60,11 @@ pub struct Team {
 }
 
 impl Team {
+    /// The plan of a team whose creator chooses none.
+    pub const PLAN: Plan = Plan::Starter;
+    /// How many teams a user can create. Operators can create more for them.
+    pub const CREATED_MAX: u32 = 10;
+
     /// A new team with an active plan, whose owner is its only member. It has no sites, so no schedule is missing.
     pub fn new(id: TeamId, name: &str, plan: Plan, now: Timestamp) -> Self {
         Self {

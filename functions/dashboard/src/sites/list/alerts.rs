@@ -76,13 +76,14 @@ fn one(
     let leads = is_first && issue.severity() == Severity::Critical;
     let taken = issue.lifecycle.acknowledgement();
     let by = taken.and_then(|taken| alerts.users.get(&taken.by));
+    let headline = words::headline(issue, site, clock.now);
     html! {
         li class={ @if leads { "lead " } (look.class()) } {
             (look.mark())
             div {
-                a.t1 href={ "/issues/" (issue.id) } { bdi { (words::headline(issue, site)) } }
+                a.t1 href={ "/issues/" (issue.id) } { bdi { (headline) } }
                 p {
-                    @if !words::headline(issue, site).starts_with(&site.name) { bdi { (site.name) } " · " }
+                    @if !headline.starts_with(&site.name) { bdi { (site.name) } " · " }
                     "For " (clock.lasting(issue.first_failed_at()))
                     @if taken.is_none() { " · Not acknowledged" }
                 }

@@ -7,15 +7,17 @@ use vedette_domain::id::TeamId;
 use vedette_store::TeamWithSettings;
 
 use crate::layout;
+use crate::names::NEW_TEAM;
 use crate::words::counted;
 
-pub(super) fn choice(teams: &BTreeMap<TeamId, TeamWithSettings>) -> Markup {
+pub(super) fn choice(teams: &BTreeMap<TeamId, TeamWithSettings>, may_create: bool) -> Markup {
     html! {
         @if teams.is_empty() {
             div.card {
                 div.in.stack {
                     p { "You don’t belong to a team yet. Ask the operator of this service to add you with:" }
                     p { code { "vedette member add" } }
+                    @if may_create { p { "Or " a href=(NEW_TEAM) { "create a team" } "." } }
                 }
             }
         } @else {

@@ -33,7 +33,7 @@ fn row(issue: &Issue, site: &Site, view: &SiteView<'_>) -> Markup {
         li {
             (look::issue(issue.status(), issue.severity()))
             div.grow {
-                a href={ "/issues/" (issue.id) } { bdi { (words::headline(issue, site)) } }
+                a href={ "/issues/" (issue.id) } { bdi { (words::headline(issue, site, view.clock.now)) } }
                 p.quiet.small {
                     @match issue.status() {
                         IssueStatus::Open => "Not acknowledged",

@@ -65,7 +65,7 @@ pub(super) fn notices(view: &SiteView<'_>) -> Markup {
             div class={ "note " (look.class()) } {
                 (look.shape())
                 p {
-                    b { bdi { (words::headline(issue, &view.access.stored.site)) } }
+                    b { bdi { (words::headline(issue, &view.access.stored.site, view.clock.now)) } }
                     " for " (view.clock.lasting(issue.first_failed_at())) "."
                     @if issue.status() == IssueStatus::Open { " Not acknowledged." } @else { " Acknowledged." }
                 }

@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use vedette_domain::accounts::plan::cadence_label;
-use vedette_domain::checks::check::{Check, PerformanceResult, SslResult};
+use vedette_domain::checks::check::{Check, LinksResult, PerformanceResult, SslResult};
 use vedette_domain::checks::tool::{CheckStatus, Tool};
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::issues::Fingerprint;
@@ -97,7 +97,10 @@ fn standing(check: &Check, active: &[&Issue], is_failing: bool) -> (Look, &'stat
             Some(_) | None => (Look::Up, "Valid"),
         },
         Tool::Dns => (Look::Up, "Unchanged"),
-        Tool::BrokenLinks => (Look::Up, "Fine"),
+        Tool::BrokenLinks => match read::<LinksResult>(Some(check)) {
+            Some((_, LinksResult { found: 1.., .. })) => (Look::Issues, "Found"),
+            Some(_) | None => (Look::Up, "Fine"),
+        },
         Tool::Performance => {
             let score = read::<PerformanceResult>(Some(check))
                 .and_then(|(_, result)| result.speed_metrics.performance_score);
