@@ -304,7 +304,7 @@ async fn the_last_good_response_is_that_of_the_last_good_check() {
     check(&service, &target, id, 404).await;
     let browser = Browser::of(&service.test, owner.user).await;
     let shown = text(said(&browser.get(&format!("/issues/{id}")).await));
-    assert!(shown.contains("Last good response, 2026-11-20 09:59 UTC"), "{shown}");
+    assert!(shown.contains("Last good response, 20 Nov, 09:59:00 UTC"), "{shown}");
     assert!(!shown.contains("An earlier good response"), "{shown}");
 }
 

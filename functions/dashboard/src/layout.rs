@@ -18,7 +18,10 @@ use vedette_store::Attention;
 
 use crate::clock::Clock;
 use crate::look::{Icon, Look, TabState};
-use crate::{RequestContext, assets, look, names};
+use crate::{RequestContext, assets, look};
+
+/// The address of the form with which a user creates a team.
+pub(crate) const NEW_TEAM: &str = "/new-team";
 
 /// Nothing is loaded from elsewhere, only our own script runs, and forms lead only to this service.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -353,7 +356,7 @@ fn user_menu(context: RequestContext<'_>, caller: &Caller) -> Markup {
                 a href="/sessions" { (Icon::Lock.shape()) "Sessions" }
                 a href="/time-zone" { (Icon::Clock.shape()) "Time zone" }
                 @if context.app.service.creates_teams {
-                    a href=(names::NEW_TEAM) { (Icon::Plus.shape()) "Create a team" }
+                    a href=(NEW_TEAM) { (Icon::Plus.shape()) "Create a team" }
                 }
                 hr;
                 form method="post" action="/sign-out" { button { (Icon::Leave.shape()) "Sign out" } }

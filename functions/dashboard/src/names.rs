@@ -13,13 +13,11 @@ use vedette_store::TeamWithSettings;
 
 use crate::RequestContext;
 use crate::form::FormInput;
-use crate::layout::{self, Heading, NavTab};
+use crate::layout::{self, Heading, NEW_TEAM, NavTab};
 use crate::settings::{Part, beside_others};
 
 /// The field of all these forms.
 const NAME: &str = "name";
-/// The address of the form with which a user creates a team.
-pub(crate) const NEW_TEAM: &str = "/new-team";
 
 /// Shows the user's name in a form.
 pub(crate) async fn show_user(context: RequestContext<'_>) -> Result<Response, ApiError> {

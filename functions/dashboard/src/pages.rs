@@ -16,9 +16,9 @@ use vedette_routing::{RouteMatch, find_with_head};
 use crate::surface::Audience::{self, Anybody, CheckRunner, Linked, Member};
 use crate::surface::{Endpoint, Function, Page};
 use crate::{
-    Dashboard, assets, audit_log, channels, checks, events, issues, maintenance, members, names,
-    oidc, plan, reports, settings, setup, sign_in, sites, status_pages, subscriptions, time_zone,
-    tokens, user_time_zone,
+    Dashboard, assets, audit_log, channels, checks, events, issues, layout, maintenance, members,
+    names, oidc, plan, reports, settings, setup, sign_in, sites, status_pages, subscriptions,
+    time_zone, tokens, user_time_zone,
 };
 
 /// All pages: name, path, audience, what the page works on with the permission it needs, and the handler. GET shows a
@@ -107,8 +107,8 @@ pub const PAGES: &[Page] = &[
     account_form("user-time-zone.update", "/time-zone", Member, Request(&user_time_zone::update)),
     get("names.show-user", "/name", Member, Request(&names::show_user)),
     account_form("names.rename-own", "/name", Member, Request(&names::rename_own)),
-    get("names.ask-to-create", names::NEW_TEAM, Member, Request(&names::ask_to_create)),
-    account_form("names.create", names::NEW_TEAM, Member, Request(&names::create)),
+    get("names.ask-to-create", layout::NEW_TEAM, Member, Request(&names::ask_to_create)),
+    account_form("names.create", layout::NEW_TEAM, Member, Request(&names::create)),
     get("sites.show", "/sites/{site}", Member, Site(View, &sites::show::show)),
     get("checks.list", "/sites/{site}/checks", Member, Site(View, &checks::list::list)),
     get("checks.show", "/checks/{check}", Member, Check(View, &checks::show::show)),

@@ -199,16 +199,11 @@ async fn of_long(
     owner: &Member,
     site: SiteId,
 ) -> Result<Vec<(&'static str, String)>, Box<dyn Error>> {
+    let issues = test.app.store.issues_of_site(site.partition()).await?;
+    let issue = issues.first().ok_or("no issue")?.id;
     let client = Client::new(&test.app, owner).without_grants();
-    let newest = |path: String| {
-        let client = &client;
-        async move {
-            let found = client.get(&path).await.body["data"][0]["uuid"].clone();
-            found.as_str().map(str::to_owned).ok_or("nothing is there")
-        }
-    };
-    let check = newest(format!("/sites/{site}/checks")).await?;
-    let issue = newest(format!("/teams/{}/issues", owner.team)).await?;
+    let check = client.get(&format!("/sites/{site}/checks")).await.body["data"][0]["uuid"].clone();
+    let check = check.as_str().ok_or("no check")?.to_owned();
     let team = format!("/teams/{}", owner.team);
     Ok(vec![
         ("long-edit", format!("/sites/{site}/edit")),

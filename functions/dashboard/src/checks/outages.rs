@@ -67,6 +67,7 @@ fn contained(issue: &Issue, opening: &Opening) -> Contained {
         tool: issue.id.fingerprint().tool(),
         opening: opening.check,
         begins: last_good.unwrap_or_else(|| opening.check.created_at()),
-        ends: outage.and_then(|outage| outage.ended_at),
+        // The timeline of an issue that opened many times begins later.
+        ends: outage.map_or(Some(opening.opened_at), |outage| outage.ended_at),
     }
 }

@@ -6,8 +6,7 @@ use maud::{Markup, html};
 use vedette_domain::id::TeamId;
 use vedette_store::TeamWithSettings;
 
-use crate::layout;
-use crate::names::NEW_TEAM;
+use crate::layout::{self, NEW_TEAM};
 use crate::words::counted;
 
 pub(super) fn choice(teams: &BTreeMap<TeamId, TeamWithSettings>, may_create: bool) -> Markup {
