@@ -17,6 +17,7 @@ mod maintenance;
 mod members;
 mod navigation;
 mod oidc;
+mod outages;
 mod plan;
 mod public;
 mod reports;

@@ -21,6 +21,7 @@ mod look;
 mod maintenance;
 mod members;
 mod oidc;
+mod outages;
 mod pages;
 mod plan;
 mod public;
