@@ -190,7 +190,7 @@ impl Service {
         let change = record::resolve(stored, by, self.test.now()).expect("active");
         let (fingerprint, tool) = (issue.fingerprint(), issue.fingerprint().tool());
         let read = &found.tools[&tool];
-        let next = read.resolved_by_hand(fingerprint);
+        let next = read.resolved_by_hand(fingerprint, self.test.now());
         let tool = Some((tool, read, &next));
         self.test
             .app

@@ -247,6 +247,7 @@ fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
         evaluated: Some(CheckPointer::row(automatic)),
         previous: Some(CheckPointer::row(automatic)),
         failing_since: None,
+        monitoring_ended_at: (tool == Tool::Status).then(|| later(5)),
         failure: (tool == Tool::Status).then(|| "x".repeat(48)),
         evidence: (tool == Tool::Status).then(evidence_marks),
         learnt: (tool == Tool::Dns).then(|| {
@@ -473,6 +474,7 @@ async fn an_issue_stays_within_one_read_unit_however_long_it_lives() {
         rev: 1,
         lifecycle,
         timeline,
+        seen: vedette_domain::issues::Seen::default(),
         chosen_severity: None,
         summary: "s".repeat(400),
         context: json!({ "measured": "m".repeat(1_500) }),

@@ -47,7 +47,20 @@ pub(crate) async fn assert_balanced(service: &Service) -> Census {
     assert_eq!(of_counters(&dump), rows);
     assert_forgotten_in_time(&dump);
     assert_failing_sites_are_listed(&dump);
+    assert_outages_are_recorded(&dump);
     rows
+}
+
+/// Asserts that the last opening of each `status:down` has a record, which has ended if the issue is resolved.
+fn assert_outages_are_recorded(dump: &Dump) {
+    for ((pk, _), issue) in dump.iter().filter(|((_, sk), _)| sk == "I#status:down") {
+        let (lifecycle, site) = (&issue["lifecycle"], pk.trim_start_matches("S#"));
+        let place =
+            format!("O#{:013}#{site}", lifecycle["opened_at"].as_i64().expect("an instant"));
+        let found = dump.iter().find(|((_, sk), _)| *sk == place);
+        let (_, record) = found.unwrap_or_else(|| panic!("no record of {issue}"));
+        assert_eq!(record["e"].is_null(), lifecycle["status"] != "resolved", "{record}");
+    }
 }
 
 /// Asserts that the lists of failing sites name those whose newest check failed without an active issue.

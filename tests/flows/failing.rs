@@ -101,7 +101,7 @@ async fn a_resolution_that_was_decided_on_an_older_check_lists_nothing() {
     let site = scene.watch_down(&json!({ "successes_to_resolve": 2 })).await;
     let store = &scene.service.test.app.store;
     let (stored, read) = scene.stored(site).await;
-    let next = read.resolved_by_hand(Fingerprint::StatusDown);
+    let next = read.resolved_by_hand(Fingerprint::StatusDown, scene.service.test.now());
     let issue = store.issue(site.partition(), Fingerprint::StatusDown).await.expect("read");
     let issue = issue.expect("an issue");
     let (id, user) = (issue.id, scene.owner.user);

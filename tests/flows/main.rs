@@ -30,6 +30,7 @@ mod mail_server;
 mod maintenance;
 mod midnight;
 mod monitoring;
+mod outages;
 mod own_outage;
 mod polling;
 mod posting;

@@ -39,7 +39,7 @@ impl Scene {
         (scene, site)
     }
 
-    async fn enable_status(&self, site: SiteId, enabled: bool) {
+    pub(crate) async fn enable_status(&self, site: SiteId, enabled: bool) {
         let off = json!({ "enabled": false });
         let tools = json!({
             "status": { "enabled": enabled },

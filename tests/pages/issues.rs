@@ -130,7 +130,10 @@ async fn a_team_lists_its_issues_by_whether_they_are_open() {
     let (service, owner) = Service::with_team().await;
     let mut browser = Browser::of(&service.test, owner.user).await;
     let path = format!("/teams/{}/issues", owner.team);
-    assert!(text(said(&browser.get(&path).await)).starts_with("No open issues Open 0 Resolved 0"));
+    assert!(
+        text(said(&browser.get(&path).await))
+            .starts_with("No open issues Open 0 Resolved 0 Outages")
+    );
     let (_target, id) = broken(&service, &owner).await;
     let is_shown = async |browser: &Browser<'_>, state: &str| {
         let page = browser.get(&format!("{path}?state={state}")).await;
@@ -138,7 +141,10 @@ async fn a_team_lists_its_issues_by_whether_they_are_open() {
     };
     let page = browser.get(&path).await;
     let page = text(said(&page));
-    assert!(page.starts_with("1 open issue Open 1 Resolved 0 Open <b onclick=x>"), "{page}");
+    assert!(
+        page.starts_with("1 open issue Open 1 Resolved 0 Outages Open <b onclick=x>"),
+        "{page}"
+    );
     assert!(page.contains("· Not acknowledged"), "{page}");
     assert!(is_shown(&browser, "open").await && !is_shown(&browser, "resolved").await);
     sent_to(&browser.post(&format!("/issues/{id}/resolve"), "").await);

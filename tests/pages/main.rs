@@ -18,6 +18,7 @@ mod members;
 mod names;
 mod navigation;
 mod oidc;
+mod outages;
 mod plan;
 mod public;
 mod reports;

@@ -11,7 +11,7 @@ use crate::support::{Browser, body, main_part, said};
 #[tokio::test]
 async fn a_report_says_day_by_day_how_a_site_was() {
     let (service, owner, site) = watched().await;
-    // From 9:54 of one day to 9:54 of the third, a check every two hours; an issue from 23:54 to 3:54.
+    // From 9:54 of one day to 9:54 of the third, a check every two hours; an outage from 21:54 to 3:54.
     for run in 0..24 {
         let code = if (6..9).contains(&run) { 503 } else { 200 };
         end(&service, site, status(code, if run == 3 { 400.0 } else { 100.0 })).await;
@@ -23,8 +23,8 @@ async fn a_report_says_day_by_day_how_a_site_was() {
     let page = said(&page);
     for text in [
         "85.00 % of the checks",
-        "<dt>Issues</dt><dd>1</dd>",
-        "<dt>Downtime</dt><dd>4 h</dd>",
+        "<dt>Outages</dt><dd>1</dd>",
+        "<dt>Downtime</dt><dd>6 h</dd>",
         "<td>6 of 8</td>",
         "<td>137 ms</td><td>400 ms</td>",
         ">Down</a>",
@@ -41,7 +41,7 @@ async fn a_report_says_day_by_day_how_a_site_was() {
         "date,checks,up_checks,uptime_percentage,mean_response_time_ms,\
          slowest_response_time_ms,incidents,down_minutes\r\n",
         "2026-11-19,0,0,,,,0,0\r\n",
-        "2026-11-20,8,6,75,137,400,1,6\r\n",
+        "2026-11-20,8,6,75,137,400,1,126\r\n",
         "2026-11-21,12,11,91.66,100,100,0,234\r\n",
     ];
     assert_eq!(body(&csv), lines.concat());

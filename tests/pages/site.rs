@@ -377,8 +377,8 @@ async fn performance_checks_wait_for_a_browser_on_a_machine_that_has_none() {
 #[tokio::test]
 async fn the_list_has_a_bar_for_each_of_ninety_days() {
     let (service, owner, site) = watched().await;
-    // A day that is up, one that is partly up, one without checks, one that is down, and today.
-    for codes in [&[200, 200][..], &[200, 503], &[], &[503, 503], &[200]] {
+    // A day that is up, one on which a check failed, one without checks, one with an outage until today, and today.
+    for codes in [&[200, 200][..], &[200, 503, 200], &[], &[503, 503], &[200]] {
         for &code in codes {
             end(&service, site, status(code, 100.0)).await;
             service.advance_minutes(1);
@@ -393,10 +393,10 @@ async fn the_list_has_a_bar_for_each_of_ninety_days() {
         let bars = format!("<path class=\"{state}\" d=\"{path}\">");
         assert!(page.contains(&bars), "{bars}: {page}");
     };
-    bars("u", "M255 15h2v9h-2zM267 15h2v9h-2z");
-    bars("w", "M258 8h2v16h-2z");
-    bars("d", "M264 0h2v24h-2z");
-    assert!(page.contains("<title>86 days without checks</title>"), "{page}");
+    bars("u", "M255 17h2v7h-2z");
+    bars("w", "M258 14h2v10h-2z");
+    bars("d", "M264 0h2v24h-2zM267 0h2v24h-2z");
+    assert!(page.contains("<title>86 days: no checks</title>"), "{page}");
 }
 
 #[tokio::test]

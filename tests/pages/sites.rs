@@ -176,7 +176,7 @@ async fn a_site_shows_how_it_is_and_runs_on_demand_as_often_as_the_api() {
         "HTTP 200 in",
         "<b>100\u{202f}%</b><span>24 h</span>",
         "<b>100\u{202f}%</b><span>30 d</span>",
-        "1 day on which no check failed",
+        "20 Nov: no downtime",
         "Median response time of each minute since 2026-11-20 09:54 UTC",
         "No issues so far.",
     ] {

@@ -537,7 +537,7 @@ impl World {
             0 => (record::acknowledge(issue, by, now), None),
             1 => (record::snooze(issue, Some(until), now), None),
             _ => {
-                let next = state.resolved_by_hand(issue.id.fingerprint());
+                let next = state.resolved_by_hand(issue.id.fingerprint(), now);
                 (record::resolve(issue, by, now), Some(next))
             }
         };

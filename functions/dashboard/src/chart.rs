@@ -1,11 +1,15 @@
 //! Charts of a site's past, drawn here. A text next to each chart says the same.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use maud::{Markup, html};
-use vedette_domain::checks::history::DayUptime;
+use vedette_domain::checks::history::{DayUptime, Downtime, day_start};
+use vedette_domain::checks::report::OutageDay;
+use vedette_domain::sites::site_state::SiteState;
+use vedette_domain::time;
 
+use crate::clock::Clock;
 use crate::words::counted;
 
 /// The width of a day with the gap after it, and of its bar.
@@ -24,11 +28,13 @@ pub(crate) enum Bars {
 
 /// The state of a day, worst first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Bar {
-    Down,
+pub(crate) enum Bar {
+    /// An outage overlaps it.
+    Down(Downtime),
     /// Today, when the newest check failed and no issue is open.
     Failing,
     Partly,
+    Maintenance,
     Up,
     Unknown,
 }
@@ -36,8 +42,9 @@ enum Bar {
 impl From<DayUptime> for Bar {
     fn from(day: DayUptime) -> Self {
         match day {
-            DayUptime::Down => Self::Down,
+            DayUptime::Down(downtime) => Self::Down(downtime),
             DayUptime::Partly => Self::Partly,
+            DayUptime::Maintenance => Self::Maintenance,
             DayUptime::Up => Self::Up,
             DayUptime::Unknown => Self::Unknown,
         }
@@ -45,73 +52,157 @@ impl From<DayUptime> for Bar {
 }
 
 impl Bar {
-    /// Its class, and its height: the worse, the taller.
+    /// Today's bar, which is at least as bad as the state of the site.
+    pub(crate) fn today(day: DayUptime, state: SiteState) -> Self {
+        let of_site = match state {
+            SiteState::Down => Self::Down(Downtime::Minutes),
+            SiteState::Failing => Self::Failing,
+            SiteState::Issues | SiteState::Up | SiteState::Unknown | SiteState::Paused => {
+                return day.into();
+            }
+        };
+        match (day.into(), of_site) {
+            (day @ Self::Down(_), _) => day,
+            (_, of_site) => of_site,
+        }
+    }
+
+    /// Its class, and its height in a list: the worse, the taller.
     const fn look(self) -> (&'static str, u32) {
         match self {
-            Self::Down => ("d", HEIGHT),
-            Self::Failing => ("f", 20),
-            Self::Partly => ("w", 16),
-            Self::Up => ("u", 9),
+            Self::Down(Downtime::Long) => ("d", HEIGHT),
+            Self::Down(Downtime::Hours) => ("d", 21),
+            Self::Down(Downtime::Hour) => ("d", 18),
+            Self::Down(Downtime::Minutes) => ("d", 15),
+            Self::Failing => ("f", 12),
+            Self::Partly => ("w", 10),
+            Self::Maintenance => ("m", 7),
+            Self::Up => ("u", 7),
             Self::Unknown => ("o", 2),
         }
     }
 
-    fn says(self, count: usize) -> String {
-        let days = counted(count, "day", "days");
+    /// Its classes on a site's page.
+    pub(crate) const fn classes(self) -> &'static str {
         match self {
-            Self::Down => format!("{days} on which every check failed"),
-            Self::Failing => "Today, and failing now".to_owned(),
-            Self::Partly => format!("{days} on which some checks failed"),
-            Self::Up => format!("{days} on which no check failed"),
-            Self::Unknown => format!("{days} without checks"),
+            Self::Down(Downtime::Long) => "d",
+            Self::Down(Downtime::Hours) => "d s3",
+            Self::Down(Downtime::Hour) => "d s2",
+            Self::Down(Downtime::Minutes) => "d s1",
+            Self::Failing => "f",
+            Self::Partly => "w",
+            Self::Maintenance => "m",
+            Self::Up => "",
+            Self::Unknown => "o",
         }
+    }
+
+    /// What it says about its day.
+    pub(crate) const fn words(self) -> &'static str {
+        match self {
+            Self::Down(Downtime::Long) => "down for 8 hours or more",
+            Self::Down(Downtime::Hours) => "down for 2 to 8 hours",
+            Self::Down(Downtime::Hour) => "down for 30 minutes to 2 hours",
+            Self::Down(Downtime::Minutes) => "down for less than 30 minutes",
+            Self::Failing => "failing now",
+            Self::Partly => "some checks failed, no outage",
+            Self::Maintenance => "failed in maintenance only",
+            Self::Up => "no downtime",
+            Self::Unknown => "no checks",
+        }
+    }
+
+    pub(crate) const fn is_down(self) -> bool {
+        matches!(self, Self::Down(_))
     }
 }
 
-/// A bar for each day, drawn as one path for each state. The last bar is today, when the site may be failing.
-pub(crate) fn uptime_bars(days: &[DayUptime], is_failing: bool, bars: Bars) -> Markup {
+/// A bar for each day; the last one is today.
+pub(crate) fn bars(days: &[DayUptime], state: SiteState) -> Vec<Bar> {
+    let mut bars: Vec<Bar> = days.iter().copied().map(Bar::from).collect();
+    if let (Some(bar), Some(today)) = (bars.last_mut(), days.last()) {
+        *bar = Bar::today(*today, state);
+    }
+    bars
+}
+
+/// How many days are down, as a text for screen readers.
+pub(crate) fn bars_label(bars: &[Bar]) -> String {
+    match bars.iter().filter(|bar| bar.is_down()).count() {
+        0 => format!("{} days, none with downtime", bars.len()),
+        down => format!("{} days, {down} with downtime", bars.len()),
+    }
+}
+
+/// A bar for each day, drawn as one path for each state.
+pub(crate) fn uptime_bars(days: &[Bar], bars: Bars) -> Markup {
     let mut paths: BTreeMap<Bar, (usize, String)> = BTreeMap::new();
-    for (place, &day) in days.iter().enumerate() {
-        let is_today = place + 1 == days.len();
-        let kind = if is_today && is_failing { Bar::Failing } else { day.into() };
+    for (place, &kind) in days.iter().enumerate() {
         let (x, (_, height)) = (place * DAY, kind.look());
         let (count, path) = paths.entry(kind).or_default();
         *count += 1;
         // Writing to a string cannot fail.
         let _ = write!(path, "M{x} {}h{BAR}v{height}h-{BAR}z", HEIGHT - height);
     }
-    let failed = [Bar::Down, Bar::Failing, Bar::Partly];
-    let failed: usize =
-        failed.iter().filter_map(|kind| paths.get(kind)).map(|(count, _)| count).sum();
-    let label = match failed {
-        0 => format!("{} days, none with failed checks", days.len()),
-        failed => format!("{} days, {failed} with failed checks", days.len()),
-    };
     let (class, ratio) = match bars {
         Bars::OfList => ("d90", "xMaxYMid slice"),
         Bars::OfSite => ("d90 whole", "none"),
     };
     html! {
-        svg class=(class) viewBox={ "0 0 " (days.len() * DAY) " " (HEIGHT) } preserveAspectRatio=(ratio) role="img" aria-label=(label) {
+        svg class=(class) viewBox={ "0 0 " (days.len() * DAY) " " (HEIGHT) } preserveAspectRatio=(ratio) role="img" aria-label=(bars_label(days)) {
             @for (kind, (count, path)) in &paths {
-                path class=(kind.look().0) d=(path) { title { (kind.says(*count)) } }
+                path class=(kind.look().0) d=(path) { title { (counted(*count, "day", "days")) ": " (kind.words()) } }
             }
         }
     }
 }
 
-/// What the bars mean.
-pub(crate) fn legend(is_failing: bool) -> Markup {
+/// A bar for each day, with what it says on hover and focus. Days with an outage link to `address`, if it gives one.
+pub(crate) fn day_bars(
+    days: &[(Bar, OutageDay)],
+    clock: Clock<'_>,
+    address: &dyn Fn(&OutageDay) -> Option<String>,
+) -> Markup {
+    let bars: Vec<Bar> = days.iter().map(|(bar, _)| *bar).collect();
+    html! {
+        div.days role="group" aria-label=(bars_label(&bars)) {
+            @for (bar, day) in days {
+                @let said = says(*bar, day, clock);
+                @match address(day).filter(|_| bar.is_down()) {
+                    Some(address) => a class=(bar.classes()) href=(address) data-t=(said) aria-label=(said) { i {} },
+                    None => span class=(bar.classes()) data-t=(said) { i {} },
+                }
+            }
+        }
+    }
+}
+
+/// `26 Nov: down 4 h 14 min in 2 outages`.
+fn says(bar: Bar, day: &OutageDay, clock: Clock<'_>) -> String {
+    let date = clock.utc_day(day_start(day.date));
+    if !bar.is_down() || day.outages == 0 {
+        return format!("{date}: {}", bar.words());
+    }
+    let outages = counted(day.outages, "outage", "outages");
+    format!("{date}: down {} in {outages}", time::duration(day.down))
+}
+
+/// What the bars mean, as far as they occur.
+pub(crate) fn legend(bars: impl Iterator<Item = Bar>) -> Markup {
+    let shown: BTreeSet<&str> = bars.map(|bar| bar.look().0).collect();
     let parts = [
-        Some(("up", "Up")),
-        Some(("issues", "Some checks failed")),
-        is_failing.then_some(("failing", "Failing now")),
-        Some(("down", "Down")),
-        Some(("paused", "No checks")),
+        ("u", "up", "No downtime"),
+        ("w", "issues", "Some checks failed"),
+        ("m", "info", "Maintenance"),
+        ("f", "failing", "Failing now"),
+        ("d", "down", "Down: the longer, the taller"),
+        ("o", "paused", "No checks"),
     ];
     html! {
         span.legend.bk {
-            @for (class, words) in parts.into_iter().flatten() { span class=(class) { i {} (words) } }
+            @for (_, class, words) in parts.into_iter().filter(|(kind, ..)| shown.contains(kind)) {
+                span class=(class) { i {} (words) }
+            }
         }
     }
 }
@@ -320,23 +411,27 @@ mod tests {
 
     #[test]
     fn days_of_a_kind_share_a_path() {
-        let of = DayUptime::of;
-        let bars =
-            uptime_bars(&[of(0, 0), of(9, 9), of(8, 9), of(9, 9), of(0, 9)], false, Bars::OfList);
-        insta::assert_snapshot!(bars.into_string(), @r#"<svg class="d90" viewBox="0 0 15 24" preserveAspectRatio="xMaxYMid slice" role="img" aria-label="5 days, 2 with failed checks"><path class="d" d="M12 0h2v24h-2z"><title>1 day on which every check failed</title></path><path class="w" d="M6 8h2v16h-2z"><title>1 day on which some checks failed</title></path><path class="u" d="M3 15h2v9h-2zM9 15h2v9h-2z"><title>2 days on which no check failed</title></path><path class="o" d="M0 22h2v2h-2z"><title>1 day without checks</title></path></svg>"#);
+        use DayUptime::{Down, Partly, Unknown, Up};
+        let days = [Unknown, Up, Partly, Up, Down(Downtime::Hour)];
+        let bars = uptime_bars(&bars(&days, SiteState::Up), Bars::OfList);
+        insta::assert_snapshot!(bars.into_string(), @r#"<svg class="d90" viewBox="0 0 15 24" preserveAspectRatio="xMaxYMid slice" role="img" aria-label="5 days, 1 with downtime"><path class="d" d="M12 6h2v18h-2z"><title>1 day: down for 30 minutes to 2 hours</title></path><path class="w" d="M6 14h2v10h-2z"><title>1 day: some checks failed, no outage</title></path><path class="u" d="M3 17h2v7h-2zM9 17h2v7h-2z"><title>2 days: no downtime</title></path><path class="o" d="M0 22h2v2h-2z"><title>1 day: no checks</title></path></svg>"#);
     }
 
     #[test]
-    fn today_is_shown_as_failing_while_it_is() {
-        let day = DayUptime::of(9, 9);
-        let bars = uptime_bars(&[day, day], true, Bars::OfList).into_string();
-        assert!(bars.contains(r#"2 days, 1 with failed checks"#), "{bars}");
-        assert!(
-            bars.contains(r#"<path class="f" d="M3 4h2v20h-2z"><title>Today, and failing now"#),
-            "{bars}"
-        );
-        assert!(legend(true).into_string().contains("Failing now"));
-        assert!(!legend(false).into_string().contains("Failing"));
+    fn today_is_as_bad_as_the_site_and_never_better_when_it_goes_down() {
+        use DayUptime::{Down, Maintenance, Partly, Unknown, Up};
+        let long = Down(Downtime::Long);
+        for day in [Unknown, Up, Partly, Maintenance, Down(Downtime::Minutes), long] {
+            let [up, failing, down] = [SiteState::Up, SiteState::Failing, SiteState::Down]
+                .map(|state| Bar::today(day, state).look().1);
+            assert!(up <= failing && failing <= down, "{day:?}: {up} {failing} {down}");
+            assert!(Bar::today(day, SiteState::Down).is_down(), "{day:?}");
+        }
+        assert_eq!(Bar::today(long, SiteState::Failing), Bar::Down(Downtime::Long));
+        let shown = legend(bars(&[long, Up], SiteState::Failing).into_iter()).into_string();
+        assert!(shown.contains("Failing now") && shown.contains("Down:"), "{shown}");
+        let shown = legend(bars(&[Up], SiteState::Up).into_iter()).into_string();
+        assert!(!shown.contains("Failing") && !shown.contains("Down"), "{shown}");
     }
 
     #[test]

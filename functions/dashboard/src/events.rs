@@ -3,13 +3,14 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use vedette_domain::id::{IssueId, TeamId};
 use vedette_domain::issues::TimelineKey;
 use vedette_domain::issues::opening::Opening;
 use vedette_domain::issues::past_tense::past;
+use vedette_domain::time;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
@@ -36,6 +37,8 @@ struct Event<'a> {
     opened_at: Timestamp,
     /// What the issue said at that opening, or what it says now if that is no longer stored.
     summary: String,
+    /// How long the problem lasted, if this is its end.
+    lasted: Option<SignedDuration>,
 }
 
 /// Shows a page of events, newest first.
@@ -123,12 +126,15 @@ impl EventsPage<'_> {
 
 fn events_of(of: &IssueWithSite) -> impl Iterator<Item = Event<'_>> {
     let mut opened_at = Timestamp::UNIX_EPOCH;
+    let problems = of.issue.problems();
     of.issue.timeline.entries().iter().filter_map(move |entry| {
         match entry.key {
             TimelineKey::Opened => opened_at = entry.timestamp,
             TimelineKey::Acknowledged => return None,
             TimelineKey::Resolved => {}
         }
+        let ended = (entry.key == TimelineKey::Resolved)
+            .then(|| problems.iter().find(|problem| problem.opened_at == opened_at));
         Some(Event {
             at: entry.timestamp,
             key: entry.key,
@@ -136,6 +142,7 @@ fn events_of(of: &IssueWithSite) -> impl Iterator<Item = Event<'_>> {
             of,
             opened_at,
             summary: of.issue.summary.clone(),
+            lasted: ended.flatten().map(|problem| problem.lasted(entry.timestamp)),
         })
     })
 }
@@ -165,7 +172,10 @@ fn row(event: &Event<'_>, clock: Clock<'_>) -> Markup {
             (look.pill(what))
             div.grow {
                 a href={ "/issues/" (issue.id) } { bdi { (said(event)) } }
-                p.quiet.small { a.quiet href={ "/sites/" (site.id) } { bdi { (site.name) } } }
+                p.quiet.small {
+                    a.quiet href={ "/sites/" (site.id) } { bdi { (site.name) } }
+                    @if let Some(lasted) = event.lasted { " · " (time::duration(lasted)) }
+                }
             }
             span.quiet.small.n { (clock.instant(event.at)) }
         }

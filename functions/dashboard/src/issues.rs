@@ -23,7 +23,7 @@ use vedette_domain::id::{ChannelId, IssueId, UserId};
 use vedette_domain::issues::note::Note;
 use vedette_domain::issues::past_tense::past;
 use vedette_domain::issues::record::Issue;
-use vedette_domain::issues::{IssueStatus, Severity};
+use vedette_domain::issues::{IssueStatus, Problem, Severity};
 use vedette_domain::sites::site::Site;
 use vedette_domain::time;
 use vedette_http::access::IssueAccess;
@@ -31,6 +31,7 @@ use vedette_http::error::ApiError;
 use vedette_http::resource::IssueResource;
 use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
+use vedette_store::IssueWithSite;
 
 use self::found::Found;
 use crate::clock::Clock;
@@ -38,10 +39,14 @@ use crate::form::{FormInput, field};
 use crate::layout::{Heading, NavTab};
 use crate::look::{Icon, Look, TabState};
 use crate::sites::link_out;
+use crate::words::{counted, grouped};
 use crate::{RequestContext, layout, look, maintenance, words};
 
 /// How long an issue can be snoozed: the hours, and the text in the form.
 const SNOOZES: [(i64, &str); 4] = [(1, "1 hour"), (4, "4 hours"), (24, "1 day"), (168, "1 week")];
+
+/// How many openings are listed, the newest ones.
+const OPENINGS_SHOWN: usize = 20;
 
 /// The field of a note.
 const NOTE: &str = "note";
@@ -194,7 +199,10 @@ fn people(issue: &Issue) -> Vec<UserId> {
 
 /// The page of an issue.
 struct IssueView<'a> {
+    stored: &'a IssueWithSite,
     issue: &'a Issue,
+    /// Its last opening.
+    problem: Problem,
     site: &'a Site,
     team: &'a Team,
     users: &'a BTreeMap<UserId, User>,
@@ -244,7 +252,35 @@ impl<'a> IssueView<'a> {
         let may_act = role.grants(Permission::RunChecks);
         let title = words::headline(issue, site, clock.now);
         let team = &access.team.team;
-        Self { issue, site, team, users, found, clock, may_act, title, lines, facts }
+        let (stored, problem) = (&access.stored, access.stored.problem());
+        Self {
+            stored,
+            issue,
+            problem,
+            site,
+            team,
+            users,
+            found,
+            clock,
+            may_act,
+            title,
+            lines,
+            facts,
+        }
+    }
+
+    /// `8 failed checks, opened after 2`.
+    fn failures(&self) -> Option<String> {
+        let opened_after = self.issue.context["failures"].as_u64()?;
+        let tracked = self.stored.state.trackers.get(&self.issue.id.fingerprint());
+        let all = match self.issue.lifecycle.is_active() {
+            true => tracked.and_then(|of| of.tracker.failures()).map(|of| of.streak.get()),
+            false => self.issue.seen.failed_checks,
+        };
+        let all = all.map_or(opened_after, u64::from).max(opened_after);
+        let all =
+            counted(usize::try_from(all).unwrap_or(usize::MAX), "failed check", "failed checks");
+        Some(if opened_after > 1 { format!("{all}, opened after {opened_after}") } else { all })
     }
 
     fn name_of(&self, user: UserId) -> Markup {
@@ -262,6 +298,7 @@ fn content(view: &IssueView<'_>, Shown { problem, input }: &Shown) -> Markup {
                 (compared::card(view))
                 (evidence::card(&view.found.evidence, view.found.checks.last_good, view.clock))
                 (timeline::card(view, input))
+                (reopenings(view))
             }
             aside.stack { (details(view)) }
         }
@@ -272,8 +309,8 @@ fn content(view: &IssueView<'_>, Shown { problem, input }: &Shown) -> Markup {
 fn hero(view: &IssueView<'_>) -> Markup {
     let IssueView { issue, clock, .. } = *view;
     let look = if issue.lifecycle.is_active() { Look::from(issue.severity()) } else { Look::Up };
-    let failures = issue.context["failures"].as_u64().filter(|count| *count > 1);
-    let since = issue.first_failed_at();
+    let problem = view.problem;
+    let since = problem.began_at;
     html! {
         @if issue.lifecycle.is_active() { (maintenance::notice(view.team, view.site, clock)) }
         section class={ "hero tint " (look.class()) } {
@@ -285,7 +322,7 @@ fn hero(view: &IssueView<'_>) -> Markup {
             div {
                 h1 { (view.title) }
                 p.quiet.m1.say {
-                    @if let Some(failures) = failures { (failures) " failed checks in a row. " }
+                    @if let Some(failures) = view.failures() { (failures) ". " }
                     @for line in &view.lines { (line) " " }
                     @if let Some(until) = issue.snoozed_until.filter(|until| *until > clock.now) {
                         "No reminders until " (clock.instant(until)) "."
@@ -295,14 +332,15 @@ fn hero(view: &IssueView<'_>) -> Markup {
             div.row.far {
                 div {
                     p.clock {
-                        @match issue.lifecycle.resolved_at() {
-                            Some(end) => (time::duration(end.duration_since(since))),
+                        @match problem.ended_at {
+                            Some(_) => (time::duration(problem.lasted(clock.now))),
                             None => (clock.lasting(since)),
                         }
                     }
                     p.quiet.small {
                         "Since " (clock.second(since))
-                        @if let Some(end) = issue.lifecycle.resolved_at() { ", until " (clock.second(end)) }
+                        @if let Some(end) = problem.ended_at { ", until " (clock.second(end)) }
+                        @if view.stored.monitoring_ended_at().is_some() && issue.lifecycle.is_active() { ", when monitoring ended" }
                     }
                 }
                 @if view.may_act && issue.lifecycle.is_active() { (actions(issue, clock.now)) }
@@ -333,6 +371,40 @@ fn actions(issue: &Issue, now: Timestamp) -> Markup {
                 }
             }
             form.thru method="post" action=(path("resolve")) { button { "Resolve" } }
+        }
+    }
+}
+
+/// Each opening, if there was more than one, newest first.
+fn reopenings(view: &IssueView<'_>) -> Markup {
+    let IssueView { issue, clock, .. } = *view;
+    let ended_at = view.stored.monitoring_ended_at();
+    let problems: Vec<Problem> =
+        issue.problems().into_iter().rev().map(|problem| problem.or_ended(ended_at)).collect();
+    let said = |problem: &Problem| match view.found.opening(problem.opened_at) {
+        Some(opening) => past(issue.id.fingerprint(), &opening.summary),
+        None => "The details are not kept.".to_owned(),
+    };
+    html! {
+        @if problems.len() > 1 {
+            section.card {
+                header { h2 { "Openings" } span.quiet.small { (grouped(problems.len() as u64)) } }
+                table.t.cards-t {
+                    (layout::columns("Each opening of this issue, newest first", &["Start", "Length", "What was wrong"]))
+                    tbody {
+                        @for problem in problems.iter().take(OPENINGS_SHOWN) {
+                            tr {
+                                td.nb { (clock.instant(problem.began_at)) }
+                                td.nb {
+                                    (time::duration(problem.lasted(clock.now)))
+                                    @if problem.ended_at.is_none() { " so far" }
+                                }
+                                td { bdi { (words::named(&said(problem), view.site)) } }
+                            }
+                        }
+                    }
+                }
+            }
         }
     }
 }

@@ -22,6 +22,7 @@ mod maintenance;
 mod members;
 mod names;
 mod oidc;
+mod outages;
 mod pages;
 mod plan;
 mod public;

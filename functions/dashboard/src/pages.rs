@@ -17,8 +17,8 @@ use crate::surface::Audience::{self, Anybody, CheckRunner, Linked, Member};
 use crate::surface::{Endpoint, Function, Page};
 use crate::{
     Dashboard, assets, audit_log, channels, checks, events, issues, layout, maintenance, members,
-    names, oidc, plan, reports, settings, setup, sign_in, sites, status_pages, subscriptions,
-    time_zone, tokens, user_time_zone,
+    names, oidc, outages, plan, reports, settings, setup, sign_in, sites, status_pages,
+    subscriptions, time_zone, tokens, user_time_zone,
 };
 
 /// All pages: name, path, audience, what the page works on with the permission it needs, and the handler. GET shows a
@@ -49,6 +49,8 @@ pub const PAGES: &[Page] = &[
     get("sites.home", "/", Member, OnlyTeam(View, &sites::list::home)),
     get("sites.list", "/teams/{team}", Member, Team(View, &sites::list::list)),
     get("issues.list", "/teams/{team}/issues", Member, Team(View, &issues::list::list)),
+    get("outages.show", "/teams/{team}/outages", Member, Team(View, &outages::show)),
+    get("outages.csv", "/teams/{team}/outages.csv", Member, Team(View, &outages::csv)),
     get("events.show", link::EVENTS, Member, Team(View, &events::show)),
     get("sites.ask-to-add", "/teams/{team}/sites/new", Member, Team(ManageSites, &sites::new::ask_to_add)),
     post("sites.add", "/teams/{team}/sites", Member, Team(ManageSites, &sites::new::add)),

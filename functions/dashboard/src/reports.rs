@@ -3,6 +3,7 @@
 mod page;
 mod table;
 
+use jiff::Timestamp;
 use jiff::civil::Date;
 use lambda_http::Body;
 use lambda_http::http::header::{
@@ -12,6 +13,7 @@ use lambda_http::http::{HeaderValue, StatusCode};
 use vedette_domain::checks::history::{Day, HistoryFilter, day_of};
 use vedette_domain::checks::report::{DAYS_MAX, Span};
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::clock::Pause;
 use vedette_domain::issues::record::Issue;
 use vedette_http::access::SiteAccess;
 use vedette_http::days::shown_days;
@@ -43,7 +45,7 @@ pub(crate) async fn show(
     };
     let (days, issues) = load(context, &access, span).await?;
     let pauses = context.app.health.pauses();
-    let table = Table::new(span, &days, &issues, (&pauses, access.stored.site.created_at), now);
+    let table = table(&access, span, (&days, &issues), &pauses, now);
     Ok(page::page(context, &access, &table))
 }
 
@@ -56,10 +58,27 @@ pub(crate) async fn csv(
     let span = parse(&Query::parse(context.head.uri.query()), day_of(now))?;
     let (days, issues) = load(context, &access, span).await?;
     let pauses = context.app.health.pauses();
-    let csv = Table::new(span, &days, &issues, (&pauses, access.stored.site.created_at), now).csv();
+    let csv = table(&access, span, (&days, &issues), &pauses, now).csv();
+    attached(csv, &format!("report-{}-{}.csv", span.from, span.to))
+}
+
+fn table<'a>(
+    access: &SiteAccess,
+    span: Span,
+    (days, issues): (&[Day], &'a [Issue]),
+    pauses: &[Pause],
+    now: Timestamp,
+) -> Table<'a> {
+    let status = access.stored.tools.get(&Tool::Status);
+    let ended_at = status.and_then(|status| status.monitoring_ended_at);
+    Table::new(span, days, issues, ended_at, (pauses, access.stored.site.created_at), now)
+}
+
+/// A CSV file to download.
+pub(crate) fn attached(csv: String, name: &str) -> Result<Response, ApiError> {
     let mut response = Response::new(Body::Text(csv));
     *response.status_mut() = StatusCode::OK;
-    let name = format!("attachment; filename=\"report-{}-{}.csv\"", span.from, span.to);
+    let name = format!("attachment; filename=\"{name}\"");
     let headers = response.headers_mut();
     let fixed = HeaderValue::from_static;
     headers.insert(CONTENT_TYPE, fixed("text/csv; charset=utf-8"));

@@ -73,6 +73,10 @@ pub(crate) fn named(sentence: &str, site: &Site) -> String {
     rest.map_or_else(|| capitalized(sentence), |rest| format!("{}{rest}", site.name))
 }
 
+/// What an outage is, below tables of outages.
+pub(crate) const OUTAGE: &str = "An outage lasts from the first failed check to the next good one, or until somebody \
+                                 resolves it or monitoring ends. Other problems are not downtime.";
+
 /// `1 site`, `2 sites`.
 pub(crate) fn counted(number: usize, one: &str, many: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{} {many}", grouped(number as u64)) }

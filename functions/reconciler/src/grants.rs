@@ -2,8 +2,8 @@
 
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
-    Channel, ChannelSecret, Delivery, Directory, PolledRun, Publication, Published, Site,
-    StatusPage, Subscription, Team, Teams, Work,
+    Channel, ChannelSecret, Delivery, Directory, IssueIndex, PolledRun, Publication, Published,
+    Site, StatusPage, Subscription, Team, Teams, Work,
 };
 
 /// Redelivery reads overdue work, postpones it, and ends on-demand checks that waited too long; these affect no issue.
@@ -19,17 +19,17 @@ pub const REDELIVERY: Grant = Grant {
 };
 
 /// Maintenance records that schedules of sites and teams are up to date, removes the outstanding work of idle tools,
-/// and purges deleted sites with the notifications about their issues. It moves secrets of channels that an earlier
+/// and purges deleted sites with their outages and the notifications about their issues. It moves secrets of channels that an earlier
 /// version stored with the channel, and deletes claims of removed channels. It publishes status pages, starts the
 /// emails to their subscribers, and removes the incidents and subscribers of deleted ones.
 pub const RECONCILE: Grant = Grant {
     get: &[Publication, Site, StatusPage, Team],
     batch_get: &[Site, Team],
-    query: &[Channel, Delivery, Directory, Site, StatusPage, Subscription],
+    query: &[Channel, Delivery, Directory, IssueIndex, Site, StatusPage, Subscription],
     put: &[Channel, ChannelSecret, Published, Site],
     update: &[PolledRun, Publication, Site, Team],
     delete: &[Channel],
-    batch_delete: &[Delivery, PolledRun, Publication, Site, StatusPage, Subscription],
+    batch_delete: &[Delivery, IssueIndex, PolledRun, Publication, Site, StatusPage, Subscription],
     check: &[Channel],
 };
 

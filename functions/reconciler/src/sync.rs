@@ -311,7 +311,7 @@ pub(crate) async fn purge(app: &App, team: TeamId, site: SiteId) -> Result<(), R
         return Ok(());
     }
     remove_schedules(app, site).await?;
-    match app.store.purge(site.partition()).await? {
+    match app.store.purge(team, site.partition()).await? {
         Purged::Partly => {
             let rest = Message::Reconcile(ReconcileMessage::Purge { team, site });
             app.queue.send(&rest, Duration::ZERO).await?;

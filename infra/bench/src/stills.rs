@@ -171,6 +171,7 @@ async fn shop(test: &TestApp, now: Timestamp) -> Result<Pages, Box<dyn Error>> {
         ("report", of_site("/report")),
         ("issue", format!("/issues/{issue}")),
         ("issues", format!("{team}/issues")),
+        ("outages", format!("{team}/outages")),
         ("events", format!("{team}/events")),
         ("channels", format!("{team}/channels")),
         ("settings", format!("{team}/settings")),

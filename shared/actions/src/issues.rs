@@ -87,7 +87,7 @@ pub async fn decide(
         false => app.store.commit_issue(site, &change, None, audit).await?,
         true => {
             let fingerprint = change.after.id.fingerprint();
-            let next = state.resolved_by_hand(fingerprint);
+            let next = state.resolved_by_hand(fingerprint, now);
             let tool = Some((fingerprint.tool(), state, &next));
             app.store.commit_issue(site, &change, tool, audit).await?;
         }

@@ -18,14 +18,17 @@ pub mod expiry;
 mod lifecycle;
 pub mod note;
 pub mod opening;
+pub mod outage;
 mod past;
 pub mod past_tense;
+mod problem;
 pub mod record;
 mod timeline;
 pub mod tracker;
 
 pub use lifecycle::{Acknowledgement, InvalidTransition, Lifecycle, Transition};
 pub use past::PastIssue;
+pub use problem::{Problem, Seen};
 pub(crate) use timeline::TIMELINE_MAX;
 pub use timeline::{Outage, Timeline, TimelineEntry, TimelineKey};
 

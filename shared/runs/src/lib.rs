@@ -209,7 +209,7 @@ pub async fn enqueue_timer(app: &App, site: &Site, tool: Tool, timer: Timer) {
     app.enqueue_or_leave(message, delay).await;
 }
 
-/// Clears the first run, retry or follow-up of a tool that should not run.
+/// Clears the first run, retry or follow-up of a tool that should not run, and ends an outage.
 ///
 /// # Errors
 ///
@@ -223,6 +223,6 @@ pub async fn clear_timer(
     if state.timer.is_none() {
         return Ok(());
     }
-    let next = state.without_timer();
-    app.store.put_tool(site.id.partition(), tool, &next, app.clock.now()).await
+    let now = app.clock.now();
+    app.store.put_tool(site.id.partition(), tool, &state.unmonitored(now), now).await
 }

@@ -19,6 +19,7 @@ use crate::evidence::{write_evidence, write_opening};
 use crate::failing::write_failing;
 use crate::item::{expiring, item, number, string};
 use crate::keys;
+use crate::outage::write_outage;
 use crate::row::{self, Written};
 use crate::site::{put_state, tool_item};
 use crate::table::{Change, Condition, Store};
@@ -76,7 +77,8 @@ impl Store {
         transaction = write_newest(transaction, changes)?;
         for change in changes.issues {
             let due = changes.now.saturating_add(ALERT_GRACE).unwrap_or(changes.now);
-            transaction = write_issue(transaction, changes.site, change, due)?;
+            let state = changes.tools.first().map(|run| &run.state);
+            transaction = write_issue(transaction, changes.site, change, state, due)?;
             if let (Some(opening), [run, ..]) = (&change.opening, changes.tools) {
                 transaction = write_opening(transaction, opening, run.expires_at)?;
             }
@@ -153,11 +155,11 @@ impl Store {
         // The process that saves the decision may have no queue to send through.
         let now = change.after.updated_at;
         let Some((tool, read, next)) = tool else {
-            return write_issue(self.transaction(), site, change, now)?.commit(audit).await;
+            let written = write_issue(self.transaction(), site, change, None, now)?;
+            return written.commit(audit).await;
         };
-        let judged_by = read.compared(change.after.id.fingerprint());
-        let change = change.clone().keeping_checks(judged_by);
-        let transaction = write_issue(self.transaction(), site, &change, now)?;
+        let change = change.clone().keeping_observations(read);
+        let transaction = write_issue(self.transaction(), site, &change, Some(next), now)?;
         let transaction = write_failing(transaction, site, next.failing_change(read))?;
         let partition = site.id.partition();
         put_state(transaction, partition, tool, next, now)?.commit(audit).await
@@ -255,11 +257,12 @@ fn write_newest<'a>(
     Ok(transaction)
 }
 
-/// Writes an issue and its outbox. The reconciler looks at the outbox at `due`, unless a message was faster.
+/// Writes an issue, its outbox, and the outage that begins or ends. `state` is that of the tool after the change. The reconciler looks at the outbox at `due`, unless a message was faster.
 fn write_issue<'a>(
     transaction: Transaction<'a>,
     site: &Site,
     change: &IssueChange,
+    state: Option<&ToolState>,
     due: Timestamp,
 ) -> Result<Transaction<'a>, StoreError> {
     let IssueChange { before, after, .. } = change;
@@ -272,6 +275,7 @@ fn write_issue<'a>(
     let issue = item(&keys::issue(partition, after.id.fingerprint()), after)?;
     let transaction = transaction.put(issue, unchanged);
     let transaction = put_outbox(transaction, &OutboxEntry::of(site.team, change), due)?;
+    let transaction = write_outage(transaction, site, change, state)?;
     Ok(match old {
         None => transaction.put(listed, Condition::Absent),
         Some(old) if old == place => transaction.put(listed, Condition::Present),

@@ -4,10 +4,12 @@ mod index;
 
 use std::collections::{BTreeMap, HashMap};
 
+use jiff::Timestamp;
+use vedette_domain::checks::report::is_outage;
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::{IssueId, Partition};
-use vedette_domain::issues::Fingerprint;
 use vedette_domain::issues::record::Issue;
+use vedette_domain::issues::{Fingerprint, Problem};
 use vedette_domain::sites::site::Site;
 
 use crate::StoreError;
@@ -30,6 +32,19 @@ pub struct IssueWithSite {
     pub site: Site,
     /// The state of the tool that found the issue.
     pub state: ToolState,
+}
+
+impl IssueWithSite {
+    /// Its last opening.
+    pub fn problem(&self) -> Problem {
+        let ended_at = self.monitoring_ended_at();
+        self.issue.problem().or_ended(ended_at)
+    }
+
+    /// When monitoring ended during the current outage, if it is one and monitoring has.
+    pub fn monitoring_ended_at(&self) -> Option<Timestamp> {
+        self.state.monitoring_ended_at.filter(|_| is_outage(&self.issue))
+    }
 }
 
 impl Store {

@@ -207,6 +207,25 @@ pub(crate) fn is_failing(key: &Key) -> bool {
     key.sk.starts_with(FAILING)
 }
 
+/// Prefix of a team's outages. They follow its failing sites, so the query of what is wrong now does not read them.
+pub(crate) const OUTAGE: &str = "O#";
+
+/// An outage, by the time at which its issue opened.
+pub(crate) fn outage(team: TeamId, opened_at: Timestamp, site: Partition) -> Key {
+    let sort = format!("{OUTAGE}{}{}", millis(opened_at), outage_site(site));
+    Key::new(issue_index_partition(team), sort)
+}
+
+/// The end of the keys of a site's outages.
+pub(crate) fn outage_site(site: Partition) -> String {
+    format!("#{:016x}", site.0)
+}
+
+/// The first and the last sort key of the outages that opened between two instants.
+pub(crate) fn outage_range(from: Timestamp, to: Timestamp) -> (String, String) {
+    (format!("{OUTAGE}{}#", millis(from)), format!("{OUTAGE}{}$", millis(to)))
+}
+
 /// The first and the last sort key of a team's active issues and failing sites.
 pub(crate) fn trouble_range() -> (String, String) {
     (issue_index_prefix(true).to_owned(), "F$".to_owned())
@@ -401,10 +420,14 @@ mod tests {
 
     use super::*;
 
+    fn slot() -> Timestamp {
+        "2026-11-20T09:54:00Z".parse().expect("a timestamp")
+    }
+
     #[test]
     fn keys_are_those_of_the_architecture_page() {
         let id = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
-        let slot: Timestamp = "2026-11-20T09:54:00Z".parse().expect("a timestamp");
+        let slot = slot();
         let partition = id.partition();
         let automatic = CheckId::automatic(id, Tool::Status, RunReason::Scheduled, slot);
         let on_demand = CheckId::on_demand(id, Tool::BrokenLinks, slot, 0x2a);
@@ -446,9 +469,13 @@ mod tests {
         let site = failing(team_id, site_id);
         assert_eq!(site.sk, "F#0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01");
         assert_eq!([&active, &site, &resolved].map(is_failing), [false, true, false]);
+        let outage = outage(team_id, slot(), site_id.partition());
+        assert_eq!(outage.sk, "O#1795168440000#0a556c1f3b7d9e01");
+        let (from, to) = outage_range(slot(), slot());
+        assert!((from..=to).contains(&outage.sk));
         let (from, to) = trouble_range();
         let holds = |key: &Key| (&from..=&to).contains(&&key.sk);
-        assert_eq!([&active, &site, &resolved].map(holds), [true, true, false]);
+        assert_eq!([&active, &site, &resolved, &outage].map(holds), [true, true, false, false]);
     }
 
     #[test]

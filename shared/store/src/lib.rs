@@ -31,6 +31,7 @@ mod issue;
 mod item;
 pub mod keys;
 mod notification;
+mod outage;
 mod polled_run;
 mod rate_limit;
 mod retry;

@@ -428,9 +428,9 @@ impl Store {
         stored.map_or_else(|| Ok(Cooldowns::default()), Stored::read)
     }
 
-    /// Removes a part of what is left of a deleted site, and the notifications about its issues, its tombstone last. What
+    /// Removes a part of what is left of a deleted site of a team, its notifications and outages, and its tombstone last. What
     /// channels do not know yet stays until they do. A part is small enough for one run of the reconciler's function.
-    pub async fn purge(&self, partition: Partition) -> Result<Purged, StoreError> {
+    pub async fn purge(&self, team: TeamId, partition: Partition) -> Result<Purged, StoreError> {
         const PAGE: usize = 500;
         const PAGES: usize = 10;
         let pk = keys::site_partition(partition);
@@ -449,6 +449,7 @@ impl Store {
                     if self.purge_notifications(partition).await? {
                         return Ok(Purged::Partly);
                     }
+                    self.purge_outages(team, partition).await?;
                     self.batch_delete(&[keys::site(partition)]).await?;
                     return Ok(Purged::Whole);
                 }

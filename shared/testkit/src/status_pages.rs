@@ -4,7 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::alerts::channel::LinkKey;
-use vedette_domain::checks::history::{CheckCount, DayUptime, RecentDays, day_of};
+use vedette_domain::checks::history::{CheckCount, DayUptime, Downtime, RecentDays, day_of};
 use vedette_domain::id::{ComponentId, IncidentId};
 use vedette_domain::status_pages::{
     ComponentState, Impact, IncidentStatus, PublishedComponent, PublishedGroup, PublishedIncident,
@@ -64,7 +64,7 @@ pub fn published_page(now: Timestamp) -> PublishedPage {
         days[0] = DayUptime::Unknown;
         if state == ComponentState::Down {
             days[RecentDays::MAX - 1] = DayUptime::Partly;
-            days[RecentDays::MAX - 2] = DayUptime::Down;
+            days[RecentDays::MAX - 2] = DayUptime::Down(Downtime::Long);
         }
         PublishedComponent {
             id: ComponentId(Uuid::from_u128(number)),

@@ -23,7 +23,7 @@ const PAGE: usize = 25;
 
 /// Which issues to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum StateFilter {
+pub(crate) enum StateFilter {
     Open,
     Resolved,
 }
@@ -75,7 +75,7 @@ pub(crate) async fn list(
     let issues: Vec<_> = shown.iter().filter_map(|id| found.remove(id)).collect();
     let has_more = skipped.saturating_add(PAGE) < rows.len();
     let content = html! {
-        (filter(id, wanted, counts))
+        (parts(id, Some(wanted), Some(counts)))
         (shown_issues(&issues, wanted, clock))
         (layout::other_pages(number, has_more, &|page| {
             format!("/teams/{id}/issues?state={}&page={page}", wanted.as_str())
@@ -88,15 +88,22 @@ pub(crate) async fn list(
     Ok(layout::team_page(context, (&team.team, NavTab::Issues), StatusCode::OK, heading, &content))
 }
 
-fn filter(team: TeamId, wanted: StateFilter, counts: [usize; 2]) -> Markup {
+/// Links to the open and the resolved issues, and to the outages, which are shown if there is no state.
+pub(crate) fn parts(
+    team: TeamId,
+    shown: Option<StateFilter>,
+    counts: Option<[usize; 2]>,
+) -> Markup {
     html! {
-        nav.chips.screen aria-label="Filter by state" {
-            @for (one, count) in StateFilter::ALL.into_iter().zip(counts) {
+        nav.chips.screen aria-label="Issues" {
+            @for (place, one) in StateFilter::ALL.into_iter().enumerate() {
                 a href={ "/teams/" (team) "/issues?state=" (one.as_str()) }
-                    aria-current=[(one == wanted).then_some("true")] {
-                    (one.word()) " " (grouped(count as u64))
+                    aria-current=[(Some(one) == shown).then_some("true")] {
+                    (one.word())
+                    @if let Some(counts) = counts { " " (grouped(counts[place] as u64)) }
                 }
             }
+            a href={ "/teams/" (team) "/outages" } aria-current=[shown.is_none().then_some("true")] { "Outages" }
         }
     }
 }
@@ -120,8 +127,10 @@ fn shown_issues(issues: &[IssueWithSite], wanted: StateFilter, clock: Clock<'_>)
     }
 }
 
-fn row(IssueWithSite { issue, site, .. }: &IssueWithSite, clock: Clock<'_>) -> Markup {
-    let since = issue.first_failed_at();
+fn row(of: &IssueWithSite, clock: Clock<'_>) -> Markup {
+    let IssueWithSite { issue, site, .. } = of;
+    let problem = of.problem();
+    let since = problem.began_at;
     html! {
         li {
             (look::issue(issue.status(), issue.severity()))
@@ -133,8 +142,8 @@ fn row(IssueWithSite { issue, site, .. }: &IssueWithSite, clock: Clock<'_>) -> M
                 }
             }
             span.quiet.nb.n {
-                @match issue.lifecycle.resolved_at() {
-                    Some(end) => (time::duration(end.duration_since(since))),
+                @match problem.ended_at {
+                    Some(_) => (time::duration(problem.lasted(clock.now))),
                     None => (clock.lasting(since)),
                 }
                 br;

@@ -59,7 +59,7 @@ fn entry(class: &str, dot: &Markup, what: &Markup, at: &Markup) -> Markup {
 /// The last good check and the first failed one.
 fn checks(view: &IssueView<'_>) -> Vec<(Timestamp, Markup)> {
     let mut events = Vec::new();
-    let (first, opened_at) = (view.issue.first_failed_at(), view.issue.lifecycle.opened_at());
+    let (first, opened_at) = (view.problem.began_at, view.problem.opened_at);
     if first < opened_at {
         let what = html! { p { b { "First failed check" } } };
         events.push((

@@ -4,11 +4,11 @@
 use jiff::ToSpan as _;
 use jiff::civil::Date;
 use maud::{Markup, html};
-use vedette_domain::checks::history::DayUptime;
 use vedette_domain::id::ComponentId;
+use vedette_domain::sites::site_state::SiteState;
 use vedette_domain::status_pages::{
     ComponentState, Impact, IncidentStatus, PageSummary, PublishedComponent, PublishedGroup,
-    PublishedIncident, PublishedUpdate, PublishedWindow,
+    PublishedIncident, PublishedPage, PublishedUpdate, PublishedWindow,
 };
 use vedette_domain::time;
 use vedette_http::error::ApiError;
@@ -17,7 +17,8 @@ use vedette_http::response::Response;
 use super::context::Shown;
 use super::times::Times;
 use super::{PublicContext, frame};
-use crate::chart::{self, Bars, uptime_bars};
+use crate::chart::{self, Bar, Bars, bars, uptime_bars};
+use crate::form::capitalized;
 use crate::layout::initial;
 use crate::look::{self, Look, TabState};
 use crate::words::{counted, grouped, listed};
@@ -44,7 +45,7 @@ pub(super) fn rendered(shown: &Shown) -> Response {
             (summary(shown, times))
             @for incident in page.unresolved().skip(1) { (further(shown, incident, times)) }
             @for (place, group) in page.groups.iter().enumerate() {
-                (of_group(group, place == 0, page.today))
+                (of_group(group, (place == 0).then(|| legend(page)), page.today))
             }
             @if !windows.is_empty() { (maintenance(shown, &windows, times)) }
             @if !past.is_empty() { (history(shown, &past, times)) }
@@ -140,13 +141,18 @@ fn of_update(update: &PublishedUpdate, times: Times<'_>) -> Markup {
     }
 }
 
-fn of_group(group: &PublishedGroup, is_first: bool, today: Date) -> Markup {
+/// What the bars of all components mean.
+fn legend(page: &PublishedPage) -> Markup {
+    chart::legend(page.components().flat_map(bars_of))
+}
+
+fn of_group(group: &PublishedGroup, legend: Option<Markup>, today: Date) -> Markup {
     html! {
         @if !group.components.is_empty() {
             section.card {
                 header {
                     h2 { (group.name.as_deref().unwrap_or("Components")) }
-                    @if is_first { (chart::legend(false)) }
+                    @if let Some(legend) = legend { (legend) }
                 }
                 div.line { @for component in &group.components { (of_component(component, today)) } }
             }
@@ -156,11 +162,11 @@ fn of_group(group: &PublishedGroup, is_first: bool, today: Date) -> Markup {
 
 fn of_component(component: &PublishedComponent, today: Date) -> Markup {
     let (look, word) = of_state(component.state);
-    let failed: Vec<_> = failed_days(&component.days, today).collect();
+    let failed: Vec<_> = failed_days(component, today).collect();
     html! {
         div.comp id=(component.id) {
             div.row.far { h3 { bdi { (component.name) } } (look.bare(word)) }
-            (uptime_bars(&component.days, false, Bars::OfSite))
+            (uptime_bars(&bars_of(component), Bars::OfSite))
             div.ends {
                 span { (component.days.len()) " days ago" }
                 span {
@@ -171,7 +177,7 @@ fn of_component(component: &PublishedComponent, today: Date) -> Markup {
             }
             @if !failed.is_empty() {
                 details.list {
-                    summary { (counted(failed.len(), "day", "days")) " with failed checks" }
+                    summary { (counted(failed.len(), "day", "days")) " with downtime or failed checks" }
                     ul {
                         @for (date, says) in &failed {
                             li { span { time datetime=(date) { (date.strftime("%-d %b %Y")) } } span.quiet { (says) } }
@@ -183,15 +189,26 @@ fn of_component(component: &PublishedComponent, today: Date) -> Markup {
     }
 }
 
-/// The days with failed checks, newest first.
-fn failed_days(days: &[DayUptime], today: Date) -> impl Iterator<Item = (Date, &'static str)> {
-    (0_i64..).zip(days.iter().rev()).filter_map(move |(ago, day)| {
-        let says = match day {
-            DayUptime::Down => "Every check failed",
-            DayUptime::Partly => "Some checks failed",
-            DayUptime::Up | DayUptime::Unknown => return None,
-        };
-        Some((today.saturating_sub(ago.days()), says))
+/// The bar of each day of a component.
+fn bars_of(component: &PublishedComponent) -> Vec<Bar> {
+    let state = match component.state {
+        ComponentState::Down => SiteState::Down,
+        ComponentState::Operational
+        | ComponentState::Unknown
+        | ComponentState::Maintenance
+        | ComponentState::Degraded => SiteState::Up,
+    };
+    bars(&component.days, state)
+}
+
+/// The days with downtime or failed checks, newest first.
+fn failed_days(
+    component: &PublishedComponent,
+    today: Date,
+) -> impl Iterator<Item = (Date, String)> {
+    (0_i64..).zip(bars_of(component).into_iter().rev()).filter_map(move |(ago, bar)| {
+        let is_listed = bar.is_down() || bar == Bar::Partly;
+        is_listed.then(|| (today.saturating_sub(ago.days()), capitalized(bar.words())))
     })
 }
 

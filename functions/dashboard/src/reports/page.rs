@@ -30,7 +30,7 @@ pub(super) fn page(
         p.screen.small { a href=(csv) { "Download as CSV" } ", or print this page." }
         p.meta { (link_out(&site.url)) span { (span.from) " to " (span.to) ", UTC days" } }
         (in_short(table, clock))
-        (outages(table, clock))
+        (problems(table, clock))
         (days(&table.days))
     };
     respond(context, access, StatusCode::OK, &content)
@@ -96,8 +96,10 @@ fn in_short(table: &Table<'_>, clock: Clock<'_>) -> Markup {
             @if let Some(ms) = table.uptime.average_response_time {
                 dt { "Slowest response of a day, on average" } dd { (ms) " ms" }
             }
-            dt { "Issues" } dd { (table.outages.len()) }
+            dt { "Outages" } dd { (table.outages()) }
             dt { "Downtime" } dd { (time::duration(down)) }
+            @let others = table.problems.len() - table.outages();
+            @if others > 0 { dt { "Other problems" } dd { (others) } }
             @let unchecked = table.unchecked();
             @if !unchecked.is_zero() {
                 dt { "Without checks" } dd { (time::duration(unchecked)) ", in which Vedette did not run" }
@@ -109,21 +111,21 @@ fn in_short(table: &Table<'_>, clock: Clock<'_>) -> Markup {
     }
 }
 
-fn outages(table: &Table<'_>, clock: Clock<'_>) -> Markup {
+fn problems(table: &Table<'_>, clock: Clock<'_>) -> Markup {
     html! {
         section.card {
-        header { h2 { "Issues" } }
-        @if table.outages.is_empty() {
-            p.in.quiet { "No issues." }
+        header { h2 { "Outages and other problems" } }
+        @if table.problems.is_empty() {
+            p.in.quiet { "No outages and no other problems." }
         } @else {
             table.t.cards-t {
-                (layout::columns("Issues that were active, oldest first", &["Opened", "Resolved", "Duration", "Issue"]))
+                (layout::columns("Outages and other problems, oldest first", &["Start", "End", "Length", "Issue"]))
                 tbody {
-                    @for (issue, outage) in &table.outages {
+                    @for (issue, problem) in &table.problems {
                         tr {
-                            td { (clock.instant(outage.opened_at)) }
-                            td { @match outage.ended_at { Some(end) => (clock.instant(end)), None => "not yet" } }
-                            td { (time::duration(outage.lasted(table.now))) }
+                            td { (clock.instant(problem.began_at)) }
+                            td { @match problem.ended_at { Some(end) => (clock.instant(end)), None => "not yet" } }
+                            td { (time::duration(problem.lasted(table.now))) }
                             td {
                                 a href={ "/issues/" (issue.id) } {
                                     // The summary of the latest opening.
@@ -134,6 +136,7 @@ fn outages(table: &Table<'_>, clock: Clock<'_>) -> Markup {
                     }
                 }
             }
+            footer.small { p.quiet { (words::OUTAGE) } }
         }
         }
     }
@@ -144,7 +147,7 @@ fn days(days: &[Row]) -> Markup {
         section.card {
         header { h2 { "Days" } }
         div.scroll tabindex="0" role="region" aria-label="Days" { table.t {
-            (layout::columns("UTC days", &["Day", "Uptime", "Successful checks", "Mean response", "Slowest", "Issues", "Downtime"]))
+            (layout::columns("UTC days", &["Day", "Uptime", "Successful checks", "Mean response", "Slowest", "Outages", "Downtime"]))
             tbody {
                 @for Row { uptime, mean_ms, outages, unchecked } in days {
                     tr {
@@ -159,7 +162,7 @@ fn days(days: &[Row]) -> Markup {
                         td { @if uptime.total_checks > 0 { (uptime.up_checks) " of " (uptime.total_checks) } }
                         td { @if let Some(ms) = mean_ms { (ms) " ms" } }
                         td { @if let Some(ms) = uptime.response_time { (ms) " ms" } }
-                        td { @if let Some(day) = outages { (day.opened) } }
+                        td { @if let Some(day) = outages { (day.outages) } }
                         td { @if let Some(day) = outages.filter(|day| !day.down.is_zero()) { (time::duration(day.down)) } }
                     }
                 }

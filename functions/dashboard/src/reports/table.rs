@@ -8,10 +8,10 @@ use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use vedette_domain::checks::history::{Day, day_of, day_start};
 use vedette_domain::checks::percentage::Percentage;
 use vedette_domain::checks::report::{
-    OutageDay, Span, Uptime, UptimeDay, known_since, outage_days, outages, uptime,
+    OutageDay, Span, Uptime, UptimeDay, known_since, outage_days, outages, problems, uptime,
 };
 use vedette_domain::clock::Pause;
-use vedette_domain::issues::Outage;
+use vedette_domain::issues::Problem;
 use vedette_domain::issues::record::Issue;
 
 /// A report.
@@ -20,8 +20,9 @@ pub(super) struct Table<'a> {
     pub(super) now: Timestamp,
     pub(super) uptime: Uptime,
     pub(super) days: Vec<Row>,
-    pub(super) outages: Vec<(&'a Issue, Outage)>,
-    /// Since when all outages are known.
+    /// The openings of issues, of which some are outages.
+    pub(super) problems: Vec<(&'a Issue, Problem)>,
+    /// Since when all problems are known.
     pub(super) known_since: Option<Timestamp>,
 }
 
@@ -42,21 +43,33 @@ impl<'a> Table<'a> {
         span: Span,
         counted: &[Day],
         issues: &'a [Issue],
+        monitoring_ended_at: Option<Timestamp>,
         (pauses, created_at): (&[Pause], Timestamp),
         now: Timestamp,
     ) -> Self {
-        let (uptime, outages) = (uptime(span, counted), outages(span, issues));
+        let uptime = uptime(span, counted);
+        let problems = problems(span, issues, monitoring_ended_at);
         let since = known_since(issues);
         let means: BTreeMap<_, _> =
             counted.iter().map(|day| (day.date, day.mean_response_ms())).collect();
-        let by_day = outage_days(span, &outages, now);
+        let by_day = outage_days(span, &outages(&problems), now);
         let days = uptime.days.iter().zip(by_day).map(|(uptime, outages)| Row {
             uptime: *uptime,
             mean_ms: means.get(&uptime.date).copied().flatten(),
             outages: since.is_none_or(|since| day_of(since) < uptime.date).then_some(outages),
             unchecked: unchecked(pauses, uptime.date, created_at),
         });
-        Self { span, now, days: days.collect(), uptime, outages, known_since: since }
+        Self { span, now, days: days.collect(), uptime, problems, known_since: since }
+    }
+
+    /// How many of the problems are outages.
+    pub(super) fn outages(&self) -> usize {
+        outages(&self.problems).len()
+    }
+
+    /// How many issues opened on a day.
+    fn opened_on(&self, date: Date) -> usize {
+        self.problems.iter().filter(|(_, problem)| day_of(problem.opened_at) == date).count()
     }
 
     /// How long the service did not run, in all days.
@@ -97,7 +110,7 @@ impl<'a> Table<'a> {
                 or_empty(uptime_percentage.map(Percentage::value)),
                 or_empty(*mean_ms),
                 or_empty(*response_time),
-                or_empty(outages.map(|day| day.opened)),
+                or_empty(outages.map(|day| self.opened_on(day.date))),
                 or_empty(outages.map(|day| day.down.as_mins())),
             );
             if has_maintenance {

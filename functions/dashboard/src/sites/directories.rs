@@ -37,7 +37,7 @@ impl Directory {
 
 impl Directories {
     /// A team's directory, as it is now or was a few seconds ago if it is cached.
-    pub(super) async fn read(
+    pub(crate) async fn read(
         &self,
         store: &Store,
         team: &Team,

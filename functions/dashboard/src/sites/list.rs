@@ -35,6 +35,7 @@ use self::alerts::Alerts;
 use self::figures::Figures;
 use super::new::Done;
 use super::{PAGE, failing, selected, word};
+use crate::chart::Bar;
 use crate::clock::Clock;
 use crate::layout::{Heading, NavTab};
 use crate::look::{Icon, Look, TabState};
@@ -251,14 +252,15 @@ impl SitesView<'_> {
         COUNTED_DAYS.min(self.retention.days as usize)
     }
 
-    /// A site's uptime on each of the last days, as far as it is known.
-    fn recent_days(&self, site: &Listed<'_>) -> Vec<DayUptime> {
+    /// A bar for each of a site's last days.
+    fn bars(&self, site: &Listed<'_>) -> Vec<Bar> {
         let status = self.status(site);
         let uptime = |date| {
             let state = status.filter(|_| self.retention.reaches(date));
-            state.map_or(DayUptime::Unknown, |state| state.uptime_on(date))
+            state.map_or(DayUptime::Unknown, |state| state.uptime_on(date, self.clock.now))
         };
-        recent_dates(self.retention.today).map(uptime).collect()
+        let days: Vec<_> = recent_dates(self.retention.today).map(uptime).collect();
+        chart::bars(&days, site.state)
     }
 }
 
@@ -289,7 +291,7 @@ fn content(view: &SitesView<'_>) -> Markup {
                 @if view.may_manage { (selected::bar(view.team.id)) }
                 div.row.far.quiet.small {
                     span { (shown(count, total)) ", sorted by state" }
-                    (chart::legend(view.found.shown.iter().any(|site| site.state == SiteState::Failing)))
+                    (chart::legend(view.found.shown.iter().flat_map(|site| view.bars(site))))
                 }
             }
             (layout::other_pages(view.wanted.page, view.found.has_more, &|page| view.address(view.wanted.state, page)))
@@ -415,7 +417,7 @@ fn row(view: &SitesView<'_>, site: &Listed<'_>) -> Markup {
             td.c-up.n { (figures.uptime) }
             td.c-cert.n { (figures.certificate) }
             td.c-90 {
-                (chart::uptime_bars(&view.recent_days(site), site.state == SiteState::Failing, chart::Bars::OfList))
+                (chart::uptime_bars(&view.bars(site), chart::Bars::OfList))
             }
             td.c-chk.n.quiet {
                 @match newest {

@@ -26,12 +26,12 @@ use vedette_domain::accounts::account::{Permission, Role};
 use vedette_domain::checks::check::Check;
 use vedette_domain::checks::history::{Day, HistoryFilter, day_of};
 use vedette_domain::checks::report;
-use vedette_domain::checks::report::Span;
+use vedette_domain::checks::report::{Span, is_outage};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::CheckId;
-use vedette_domain::issues::Severity;
 use vedette_domain::issues::record::Issue;
+use vedette_domain::issues::{Problem, Severity};
 use vedette_domain::sites::settings::Settings;
 use vedette_domain::sites::site_state::SiteState;
 use vedette_http::access::SiteAccess;
@@ -220,6 +220,12 @@ impl SiteView<'_> {
     /// The site's active issues.
     fn active(&self) -> impl Iterator<Item = &Issue> {
         self.history.issues.iter().filter(|issue| issue.lifecycle.is_active())
+    }
+
+    /// The last opening of one of its issues.
+    fn problem(&self, issue: &Issue) -> Problem {
+        let status = self.access.stored.tools.get(&Tool::Status).filter(|_| is_outage(issue));
+        issue.problem().or_ended(status.and_then(|status| status.monitoring_ended_at))
     }
 
     /// Whether a tool checks the site by itself.

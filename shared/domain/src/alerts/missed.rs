@@ -141,6 +141,7 @@ mod tests {
             rev: 1,
             lifecycle,
             timeline,
+            seen: crate::issues::Seen::default(),
             chosen_severity: None,
             summary: String::new(),
             context: Value::Null,

@@ -11,16 +11,17 @@ use std::collections::BTreeMap;
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use jiff::{Timestamp, ToSpan};
+use jiff::{SignedDuration, Timestamp, ToSpan};
 use serde::{Deserialize, Serialize};
 
 use crate::checks::tool::{CheckStatus, RunReason};
 use crate::id::Trigger;
+use crate::issues::Problem;
 
 pub use figures::{COUNTED_DAYS, CheckCount};
 pub use hours::{HourResponses, Hours, ResponseHours};
 pub use page::{HistoryFilter, Located, RowWindow, locate};
-pub use recent::{DayUptime, RecentDays, recent_dates};
+pub use recent::{DayUptime, Downtime, RecentDays, recent_dates};
 
 /// The UTC day of an instant.
 pub fn day_of(instant: Timestamp) -> Date {
@@ -43,6 +44,19 @@ pub(crate) fn hour_of(instant: Timestamp) -> usize {
 fn hour_start(date: Date, hour: usize) -> Timestamp {
     let hour = i8::try_from(hour).unwrap_or(23);
     TimeZone::UTC.to_timestamp(date.at(hour, 0, 0, 0)).unwrap_or(Timestamp::MAX)
+}
+
+fn seconds(duration: SignedDuration) -> u32 {
+    u32::try_from(duration.as_secs()).unwrap_or(u32::MAX)
+}
+
+/// How long an outage was on a day, in seconds: at least one if it overlaps the day.
+pub(crate) fn outage_on(date: Date, outage: Problem) -> u32 {
+    let (start, end) = (day_start(date), day_start(date.saturating_add(1.day())));
+    match outage.overlaps(start, end) {
+        true => seconds(outage.within(start, end, end)).max(1),
+        false => 0,
+    }
 }
 
 /// How a check is counted.
@@ -305,6 +319,10 @@ pub struct Day {
     /// What hourly plots need.
     #[serde(rename = "ms", default, skip_serializing_if = "ResponseHours::is_empty")]
     pub responses: ResponseHours,
+    /// How long the site was down, in seconds: at least one if an outage overlaps the day. On the open day, an outage
+    /// counts once it is over.
+    #[serde(rename = "dn", default, skip_serializing_if = "is_zero")]
+    pub down_s: u32,
     /// Increases with each write once the day is closed.
     #[serde(rename = "v", default)]
     pub rev: u64,
@@ -332,6 +350,7 @@ impl Day {
             counters: Counters::default(),
             sums: ReportSums::default(),
             responses: ResponseHours::default(),
+            down_s: 0,
             rev: 0,
         }
     }
@@ -347,6 +366,11 @@ impl Day {
         if let Sample::Status { up, .. } = sample {
             self.sums.in_maintenance.add(up);
         }
+    }
+
+    /// Counts what a problem that is over takes of the day.
+    pub fn add_outage(&mut self, outage: Problem) {
+        self.down_s = self.down_s.saturating_add(outage_on(self.date, outage));
     }
 
     /// When the day's rows expire.

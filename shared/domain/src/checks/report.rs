@@ -14,7 +14,7 @@ use jiff::civil::Date;
 use crate::checks::history::{Day, ReportSums, Sum};
 use crate::checks::percentage::Percentage;
 
-pub use outages::{OutageDay, known_since, outage_days, outages};
+pub use outages::{OutageDay, is_outage, known_since, outage_days, outages, problems};
 
 /// The most days of a report.
 pub const DAYS_MAX: u16 = 365;

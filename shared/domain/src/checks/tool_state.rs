@@ -95,6 +95,14 @@ pub struct ToolState {
     /// evaluated it.
     #[serde(rename = "wy", default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// When monitoring ended while `status:down` was active. The outage ends then, unless a later check fails.
+    #[serde(
+        rename = "me",
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "millisecond::optional"
+    )]
+    pub monitoring_ended_at: Option<Timestamp>,
     /// Which evidence of status checks is stored about `status:down`. Trackers of expectations have their own.
     #[serde(rename = "em", default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<EvidenceMarks>,
@@ -422,9 +430,13 @@ impl ToolState {
     /// site's newest status check failed, the site is failing from then on. If records had changed, they are accepted
     /// as they are now. For `status:partial`, the failures that it stands for also start again; otherwise the next
     /// failure would reopen it.
-    pub fn resolved_by_hand(&self, fingerprint: Fingerprint) -> Self {
+    pub fn resolved_by_hand(&self, fingerprint: Fingerprint, now: Timestamp) -> Self {
         let mut next = self.clone();
         next.rev += 1;
+        if let Some(outage) = self.outage().filter(|_| fingerprint == Fingerprint::StatusDown) {
+            next.count_outage(outage.or_ended(Some(now)));
+            next.monitoring_ended_at = None;
+        }
         if let Some(tracked) = next.trackers.get_mut(&fingerprint) {
             let before = tracked.tracker;
             tracked.issue = before.issue().or(tracked.issue);
@@ -471,6 +483,13 @@ impl ToolState {
     /// The state after the tool was disabled: no retry or follow-up is outstanding.
     pub fn without_timer(&self) -> Self {
         Self { rev: self.rev + 1, timer: None, ..self.clone() }
+    }
+
+    /// The state after monitoring ended: without a timer, and an outage ends.
+    #[must_use]
+    pub fn unmonitored(&self, now: Timestamp) -> Self {
+        let ended_at = self.monitoring_ended_at.or(self.is_down().then_some(now));
+        Self { monitoring_ended_at: ended_at, ..self.without_timer() }
     }
 }
 

@@ -37,6 +37,7 @@ impl Issue {
         let mut issue = Self {
             lifecycle,
             timeline: Timeline::of(until),
+            seen: self.seen.without_last(entries.len() - until.len()),
             last_evaluated_at: evaluated_at,
             updated_at: at,
             ..self.clone()
@@ -76,8 +77,8 @@ mod tests {
 
     use super::*;
     use crate::id::{IssueId, SiteId, UserId};
-    use crate::issues::Fingerprint;
     use crate::issues::record::{acknowledge, resolve};
+    use crate::issues::{Fingerprint, Seen};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(1_795_000_000 + second).expect("a timestamp")
@@ -93,6 +94,7 @@ mod tests {
             rev: before.map_or(1, |issue| issue.rev + 1),
             lifecycle,
             timeline: timeline.then(lifecycle),
+            seen: Seen::default(),
             chosen_severity: None,
             summary: format!("down since {second}"),
             context: json!({ "failures": 2 }),

@@ -10,11 +10,12 @@ use super::note::{NOTES_KEPT, Note};
 use super::opening::Opening;
 use super::tracker::{Event, Failures};
 use super::{
-    Fingerprint, InvalidTransition, IssueStatus, Lifecycle, Severity, Timeline, Transition,
+    Fingerprint, InvalidTransition, IssueStatus, Lifecycle, Seen, Severity, Timeline, Transition,
 };
 use crate::accounts::team::Team;
 use crate::checks::check::certificate_instant;
 use crate::checks::pointer::CheckPointer;
+use crate::checks::tool_state::ToolState;
 use crate::id::{CheckId, IssueId, UserId};
 use crate::locations::Votes;
 use crate::time::wire;
@@ -30,6 +31,9 @@ pub struct Issue {
     pub lifecycle: Lifecycle,
     /// The history of its state.
     pub timeline: Timeline,
+    /// What checks saw of it.
+    #[serde(default, skip_serializing_if = "Seen::is_empty")]
+    pub seen: Seen,
     /// The severity with which it last opened, if it is not that of its fingerprint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen_severity: Option<Severity>,
@@ -95,6 +99,19 @@ pub struct IssueEvent {
     pub votes: Votes,
 }
 
+impl IssueEvent {
+    /// The event of an issue that did not last longer than monitoring.
+    #[must_use]
+    pub(crate) fn no_later_than(mut self, monitoring_ended_at: Option<Timestamp>) -> Self {
+        if let (Event::Resolved { since, .. }, Some(ended_at)) =
+            (&mut self.event, monitoring_ended_at)
+        {
+            *since = ended_at.min(*since);
+        }
+        self
+    }
+}
+
 /// The longest context that is kept, in bytes of JSON, so that the record stays small.
 const CONTEXT_MAX: usize = 1_500;
 
@@ -126,6 +143,13 @@ pub fn follow(
             (evaluation.summary.clone(), context)
         }
     };
+    let known = before.as_ref().map(|issue| issue.seen.clone()).unwrap_or_default();
+    let seen = match *event {
+        Event::Opened { failures, .. } => known.then(failures.first),
+        Event::Resolved { failures, since, .. } => {
+            Seen { failed_checks: Some(failures.streak.get()), ..known.then(since) }
+        }
+    };
     let after = Issue {
         id: event.issue(),
         rev: before.as_ref().map_or(1, |issue| issue.rev.saturating_add(1)),
@@ -134,6 +158,7 @@ pub fn follow(
             .as_ref()
             .map_or_else(Timeline::default, |issue| issue.timeline.clone())
             .then(lifecycle),
+        seen,
         chosen_severity: match (&before, *event) {
             (Some(issue), Event::Resolved { .. }) => issue.chosen_severity,
             (None, _) | (_, Event::Opened { .. }) => observed.chosen_severity,
@@ -260,14 +285,24 @@ impl IssueChange {
         self
     }
 
-    /// The change when a person ends an issue. While it was active, the checks that it was last evaluated with came
-    /// from its tool's state; from now on, the issue stores them itself.
+    /// The change when a person ends an issue. While it was active, the checks that it was last evaluated with, the
+    /// number of failed checks, and the end of monitoring came from its tool's state; from now on, the issue stores them
+    /// itself.
     #[must_use]
-    pub fn keeping_checks(mut self, [evaluated, previous]: [Option<CheckPointer>; 2]) -> Self {
+    pub fn keeping_observations(mut self, state: &ToolState) -> Self {
+        let fingerprint = self.after.id.fingerprint();
+        let [evaluated, previous] = state.compared(fingerprint);
         let after = &mut self.after;
         if after.check != evaluated {
             (after.check, after.previous_check) = (evaluated, previous);
             after.last_evaluated_at = evaluated.map(|check| check.id.created_at());
+        }
+        let tracked = state.trackers.get(&fingerprint);
+        let failures = tracked.and_then(|tracked| tracked.tracker.failures());
+        after.seen.failed_checks = failures.map(|failures| failures.streak.get());
+        let ended_at = state.monitoring_ended_at;
+        if let Some(ended_at) = ended_at.filter(|_| fingerprint == Fingerprint::StatusDown) {
+            after.seen = after.seen.clone().last_at(ended_at);
         }
         self
     }
@@ -283,6 +318,7 @@ fn after_hand(before: &Issue, lifecycle: Lifecycle, now: Timestamp) -> Issue {
         rev: before.rev.saturating_add(1),
         lifecycle,
         timeline: before.timeline.then(lifecycle),
+        seen: before.seen.then(now),
         updated_at: now,
         ..before.clone()
     }
@@ -342,8 +378,10 @@ mod tests {
 
     use super::*;
     use crate::checks::tool::{RunReason, Tool};
+    use crate::checks::tool_state::Tracked;
     use crate::id::SiteId;
     use crate::issues::act::ActKind;
+    use crate::issues::tracker::{Phase, Tracker};
     use crate::issues::{Fingerprint, Outcome};
 
     fn at(text: &str) -> Timestamp {
@@ -382,7 +420,7 @@ mod tests {
     }
 
     fn resolved() -> Event {
-        Event::Resolved { issue: issue(), failures: failures(OPENED) }
+        Event::Resolved { issue: issue(), failures: failures(OPENED), since: at(CLEARED) }
     }
 
     fn evaluation(summary: &str, measured: Value) -> Evaluation {
@@ -431,6 +469,7 @@ mod tests {
             rev: 1,
             lifecycle: Lifecycle::open(at(OPENED)),
             timeline: Timeline::default().then(Lifecycle::open(at(OPENED))),
+            seen: Seen::default().then(at(FAILED)),
             chosen_severity: None,
             summary: format!("down at {OPENED}"),
             context: json!({
@@ -481,6 +520,7 @@ mod tests {
             rev: 3,
             lifecycle: over,
             timeline: taken.timeline.then(over),
+            seen: Seen { failed_checks: Some(2), ..taken.seen.then(at(CLEARED)) },
             check: Some(CheckPointer::row(check(CLEARED))),
             last_evaluated_at: Some(at("2026-11-20T09:59:01Z")),
             updated_at: at("2026-11-20T09:59:01Z"),
@@ -570,6 +610,7 @@ mod tests {
             rev: 2,
             lifecycle,
             timeline: open().timeline.then(lifecycle),
+            seen: open().seen.then(taken_at),
             updated_at: taken_at,
             ..open()
         };
@@ -590,6 +631,28 @@ mod tests {
         assert!(resolve(open(), user(2), over_at).is_ok(), "without having taken it");
     }
 
+    fn down(failures: Failures) -> Tracked {
+        let phase = Phase::Down { issue: issue(), failures };
+        Tracked { tracker: Tracker { phase, last_slot: None }, ..Tracked::default() }
+    }
+
+    #[test]
+    fn what_a_person_ends_lasts_until_then_or_until_monitoring_ended() {
+        let over = resolve(open(), user(1), at(AGAIN)).expect("active");
+        assert_eq!(over.after.problem().ended_at, Some(at(AGAIN)));
+        let state = ToolState {
+            trackers: [(Fingerprint::StatusDown, down(failures(CLEARED)))].into(),
+            monitoring_ended_at: Some(at(CLEARED)),
+            ..ToolState::new()
+        };
+        let kept = over.keeping_observations(&state).after;
+        assert_eq!(
+            (kept.problem().began_at, kept.problem().ended_at),
+            (at(FAILED), Some(at(CLEARED)))
+        );
+        assert_eq!(kept.seen.failed_checks, Some(2));
+    }
+
     #[test]
     fn an_acknowledgement_is_undone_and_the_newest_acts_are_kept() {
         let taken = acknowledge(open(), user(1), at("2026-11-20T09:55:00Z")).expect("open").after;
@@ -608,17 +671,16 @@ mod tests {
     #[test]
     fn what_ends_by_hand_keeps_the_checks_it_was_last_judged_by() {
         let over = resolve(open(), user(1), at(AGAIN)).expect("active");
-        let judged_by =
-            [Some(CheckPointer::row(check(CLEARED))), Some(CheckPointer::row(check(OPENED)))];
-        let after = over.clone().keeping_checks(judged_by).after;
-        assert_eq!(
-            (after.check, after.previous_check),
-            (Some(CheckPointer::row(check(CLEARED))), Some(CheckPointer::row(check(OPENED))))
-        );
+        let pointer = |slot| Some(CheckPointer::row(check(slot)));
+        let state = ToolState {
+            evaluated: pointer(CLEARED),
+            previous: pointer(OPENED),
+            ..ToolState::new()
+        };
+        let after = over.clone().keeping_observations(&state).after;
+        assert_eq!((after.check, after.previous_check), (pointer(CLEARED), pointer(OPENED)));
         assert_eq!(after.last_evaluated_at, Some(at(CLEARED)));
-        assert_eq!(
-            over.clone().keeping_checks([Some(CheckPointer::row(check(OPENED))), None]),
-            over
-        );
+        let same = ToolState { evaluated: pointer(OPENED), ..ToolState::new() };
+        assert_eq!(over.clone().keeping_observations(&same), over);
     }
 }

@@ -90,7 +90,8 @@ impl Timeline {
     }
 }
 
-/// A time during which an issue was active.
+/// A time during which an issue was active, as channels are notified of it. How long the problem lasted is a
+/// [`Problem`](super::Problem).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outage {
     /// When it began.
@@ -106,6 +107,19 @@ impl Outage {
     }
 }
 
+/// An instant as it is stored.
+pub(super) fn packed_instant(instant: Timestamp) -> [u8; MILLIS] {
+    let [_, _, millis @ ..] = instant.as_millisecond().max(0).to_be_bytes();
+    millis
+}
+
+/// The instant at the beginning of some bytes, and the other bytes.
+pub(super) fn split_instant(bytes: &[u8]) -> Option<(Timestamp, &[u8])> {
+    let (instant, rest) = bytes.split_first_chunk::<MILLIS>()?;
+    let millis = instant.iter().fold(0, |millis, byte| millis << 8 | i64::from(*byte));
+    Some((Timestamp::from_millisecond(millis).ok()?, rest))
+}
+
 /// Flag in the first byte of a stored entry, next to the key: a user follows.
 const HAS_USER: u8 = 0x80;
 /// Bytes of a stored instant: milliseconds since the epoch, as in ids.
@@ -118,8 +132,7 @@ impl Serialize for Timeline {
         for entry in &self.0 {
             let user = entry.user.map_or(0, |_| HAS_USER);
             bytes.push(entry.key as u8 | user);
-            let millis = entry.timestamp.as_millisecond().max(0).to_be_bytes();
-            bytes.extend(&millis[millis.len() - MILLIS..]);
+            bytes.extend(packed_instant(entry.timestamp));
             bytes.extend(entry.user.iter().flat_map(|user| user.as_uuid().into_bytes()));
         }
         serializer.serialize_bytes(&bytes)
@@ -145,9 +158,7 @@ fn read(bytes: &[u8]) -> Option<(TimelineEntry, &[u8])> {
     let key = [TimelineKey::Opened, TimelineKey::Acknowledged, TimelineKey::Resolved]
         .into_iter()
         .find(|key| *key as u8 == first & !HAS_USER)?;
-    let (instant, mut bytes) = bytes.split_first_chunk::<MILLIS>()?;
-    let millis = instant.iter().fold(0, |millis, byte| millis << 8 | i64::from(*byte));
-    let timestamp = Timestamp::from_millisecond(millis).ok()?;
+    let (timestamp, mut bytes) = split_instant(bytes)?;
     let mut user = None;
     if first & HAS_USER != 0 {
         let (id, rest) = bytes.split_first_chunk()?;

@@ -220,6 +220,8 @@ pub enum Event {
         issue: IssueId,
         /// The failing observations of the issue.
         failures: Failures,
+        /// Slot of the first of the clean observations that resolved it.
+        since: Timestamp,
     },
 }
 
@@ -303,7 +305,7 @@ fn succeed(phase: Phase, policy: &TrackerPolicy, slot: Timestamp) -> (Phase, Opt
         }
     };
     if streak >= policy.resolve_after {
-        (Phase::Up { since }, Some(Event::Resolved { issue, failures }))
+        (Phase::Up { since }, Some(Event::Resolved { issue, failures, since }))
     } else {
         (Phase::Recovering { issue, failures, since, streak }, None)
     }
@@ -413,7 +415,8 @@ mod tests {
 
         // A recovery that lasts: it starts over, and its first success identifies it.
         assert_eq!(advance(&mut tracker, &policy, 80, false, id(9)), None);
-        let resolved = Event::Resolved { issue: id(1), failures: failures(30, 70, 4) };
+        let resolved =
+            Event::Resolved { issue: id(1), failures: failures(30, 70, 4), since: at(80) };
         assert_eq!(advance(&mut tracker, &policy, 90, false, id(9)), Some(resolved));
         assert_eq!(tracker.phase, Phase::Up { since: at(80) });
         assert_eq!(tracker.last_slot, Some(at(90)));
@@ -425,7 +428,8 @@ mod tests {
         let mut tracker = Tracker::default();
         let opened = Event::Opened { issue: id(1), failures: failures(10, 10, 1) };
         assert_eq!(advance(&mut tracker, &policy, 10, true, id(1)), Some(opened));
-        let resolved = Event::Resolved { issue: id(1), failures: failures(10, 10, 1) };
+        let resolved =
+            Event::Resolved { issue: id(1), failures: failures(10, 10, 1), since: at(20) };
         assert_eq!(advance(&mut tracker, &policy, 20, false, id(2)), Some(resolved));
         let opened = Event::Opened { issue: id(2), failures: failures(30, 30, 1) };
         assert_eq!(advance(&mut tracker, &policy, 30, true, id(2)), Some(opened));
@@ -481,7 +485,7 @@ mod tests {
         for second in 7..=9 {
             assert_eq!(advance(&mut tracker, &policy(2, 5), second, false, id(1)), None);
         }
-        let resolved = Event::Resolved { issue: id(1), failures: failures(1, 6, 6) };
+        let resolved = Event::Resolved { issue: id(1), failures: failures(1, 6, 6), since: at(7) };
         assert_eq!(advance(&mut tracker, &policy(2, 1), 10, false, id(1)), Some(resolved));
         // The threshold is lowered, and a clean observation follows: the streak is over.
         assert_eq!(advance(&mut tracker, &policy(5, 1), 11, true, id(2)), None);
@@ -590,9 +594,8 @@ mod tests {
     #[test]
     fn events_tell_their_issue() {
         let failures = failures(1, 2, 3);
-        for event in
-            [Event::Opened { issue: id(4), failures }, Event::Resolved { issue: id(4), failures }]
-        {
+        let resolved = Event::Resolved { issue: id(4), failures, since: at(3) };
+        for event in [Event::Opened { issue: id(4), failures }, resolved] {
             assert_eq!(event.issue(), id(4));
         }
     }
@@ -639,9 +642,10 @@ mod tests {
                         streak: number(u32::try_from(failed.len()).expect("short")),
                     };
                     if clean >= policy.resolve_after.get() as usize {
+                        let since = at_end(false).last().expect("at least one").0;
                         self.open = None;
                         self.row.clear();
-                        Some(Event::Resolved { issue, failures })
+                        Some(Event::Resolved { issue, failures, since })
                     } else {
                         None
                     }

@@ -148,7 +148,7 @@ fn published_component(
         id: component.id,
         name: component.name.clone(),
         state: component_state(site, is_in_maintenance, impacts),
-        days: days(status, retention),
+        days: days(status, retention, now),
         uptime: status
             .and_then(|status| status.recent_checks(COUNTED_DAYS, retention))
             .and_then(CheckCount::uptime),
@@ -157,9 +157,9 @@ fn published_component(
     }
 }
 
-fn days(status: Option<&ToolState>, retention: Retention) -> Vec<DayUptime> {
+fn days(status: Option<&ToolState>, retention: Retention, now: Timestamp) -> Vec<DayUptime> {
     let of_day = |date| match status {
-        Some(status) if retention.reaches(date) => status.uptime_on(date),
+        Some(status) if retention.reaches(date) => status.uptime_on(date, now),
         _ => DayUptime::Unknown,
     };
     recent_dates(retention.today).map(of_day).collect()

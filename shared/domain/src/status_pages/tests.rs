@@ -11,7 +11,7 @@ use super::*;
 use crate::accounts::plan::Plan;
 use crate::accounts::team::Team;
 use crate::alerts::channel::LinkKey;
-use crate::checks::history::{CheckCount, Day, DayUptime, RecentDays, day_of};
+use crate::checks::history::{CheckCount, Day, DayUptime, Downtime, RecentDays, day_of};
 use crate::checks::percentage::Percentage;
 use crate::checks::pointer::Latest;
 use crate::checks::tool::{CheckStatus, RunReason, Tool};
@@ -246,7 +246,7 @@ fn days_and_figures_come_from_status_checks() {
         day.sums.up = up;
         day
     };
-    let closed = [day(3, 10, 10), day(2, 9, 10), day(1, 0, 10)];
+    let closed = [day(3, 10, 10), day(2, 9, 10), Day { down_s: 9_000, ..day(1, 0, 10) }];
     let recent = closed.iter().fold(None, |days, day| Some(RecentDays::with(days, day)));
     let status = ToolState { recent, day: Some(day(0, 5, 5)), ..checked() };
     let facts = SiteFacts { status, ..facts(&[]) };
@@ -256,7 +256,13 @@ fn days_and_figures_come_from_status_checks() {
     assert_eq!(shop.days.len(), RecentDays::MAX);
     assert_eq!(
         shop.days[RecentDays::MAX - 5..],
-        [DayUptime::Unknown, DayUptime::Up, DayUptime::Partly, DayUptime::Down, DayUptime::Up]
+        [
+            DayUptime::Unknown,
+            DayUptime::Up,
+            DayUptime::Partly,
+            DayUptime::Down(Downtime::Hours),
+            DayUptime::Up
+        ]
     );
     // 24 of 35 checks.
     assert_eq!(shop.uptime.map(Percentage::value), Some(68.57));

@@ -662,7 +662,7 @@ impl World {
             0 => (record::acknowledge(issue, by, now), None),
             1 => {
                 let tool = (key.0, key.1.tool());
-                let next = self.tools[&tool].resolved_by_hand(key.1);
+                let next = self.tools[&tool].resolved_by_hand(key.1, now);
                 self.tools.insert(tool, next);
                 truth.resolve(now);
                 (record::resolve(issue, by, now), Some(Transition::Resolved))

@@ -28,7 +28,8 @@ pub(super) fn part(view: &SiteView<'_>) -> Markup {
 }
 
 fn row(issue: &Issue, site: &Site, view: &SiteView<'_>) -> Markup {
-    let since = issue.first_failed_at();
+    let problem = view.problem(issue);
+    let since = problem.began_at;
     html! {
         li {
             (look::issue(issue.status(), issue.severity()))
@@ -46,8 +47,8 @@ fn row(issue: &Issue, site: &Site, view: &SiteView<'_>) -> Markup {
                 }
             }
             span.quiet.nb.n {
-                @match issue.lifecycle.resolved_at() {
-                    Some(end) => (time::duration(end.duration_since(since))),
+                @match problem.ended_at {
+                    Some(_) => (time::duration(problem.lasted(view.clock.now))),
                     None => (view.clock.lasting(since)),
                 }
                 br;

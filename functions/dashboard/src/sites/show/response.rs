@@ -5,9 +5,9 @@
 use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, html};
 use vedette_domain::checks::history::{Day, HourResponses, day_start};
-use vedette_domain::checks::report::Span;
-use vedette_domain::issues::record::Issue;
-use vedette_domain::issues::{Fingerprint, Outage};
+use vedette_domain::checks::report::{Span, is_outage};
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::issues::Problem;
 use vedette_domain::time;
 
 use super::SiteView;
@@ -180,11 +180,11 @@ const TICKS: i64 = 6;
 
 pub(super) fn part(view: &SiteView<'_>) -> Markup {
     let SiteView { range, span, clock, history, .. } = *view;
-    let (days, issues) = (&history.watched, &history.issues);
+    let days = &history.watched;
     let scale = Scale::of(range, span, clock.now, since(view));
     let points = match range.hours() {
         Some(24) => half_hours(&history.timings, &scale),
-        Some(_) => hourly(days, issues, &scale),
+        Some(_) => hourly(days, outages(view), &scale),
         None => daily(days, &scale),
     };
     let reach = match range.hours() {
@@ -247,11 +247,11 @@ fn drawn(scale: &Scale, points: &[Point], reach: usize, view: &SiteView<'_>) -> 
         points.iter().map(|point| (point.place, point.ms as f64)).collect();
     let upper: Vec<(usize, f64)> =
         points.iter().filter_map(|point| Some((point.place, point.p95? as f64))).collect();
-    let bands: Vec<_> = outages(&view.history.issues)
+    let bands: Vec<_> = outages(view)
         .map(|outage| {
             let end = outage.ended_at.unwrap_or(view.clock.now);
             let lasted = time::duration(outage.lasted(view.clock.now));
-            (scale.place(outage.opened_at), scale.place(end), lasted)
+            (scale.place(outage.began_at), scale.place(end), lasted)
         })
         .filter(|(_, end, _)| *end > 0.0)
         .collect();
@@ -289,24 +289,19 @@ fn drawn(scale: &Scale, points: &[Point], reach: usize, view: &SiteView<'_>) -> 
 
 /// The outages for the script: start and end, in seconds.
 fn spans(view: &SiteView<'_>) -> String {
-    let spans = outages(&view.history.issues).map(|outage| {
+    let spans = outages(view).map(|outage| {
         let end = outage.ended_at.unwrap_or(view.clock.now);
-        format!("{}-{}", outage.opened_at.as_second(), end.as_second())
+        format!("{}-{}", outage.began_at.as_second(), end.as_second())
     });
     spans.collect::<Vec<_>>().join(" ")
 }
 
-/// When the site was down, according to its status issue: the latest outage from its first failed check, earlier ones
-/// from when the issue opened.
-fn outages(issues: &[Issue]) -> impl Iterator<Item = Outage> {
-    let down = issues.iter().filter(|issue| issue.id.fingerprint() == Fingerprint::StatusDown);
-    down.flat_map(|issue| {
-        let mut outages = issue.timeline.outages();
-        if let Some(last) = outages.last_mut() {
-            last.opened_at = issue.first_failed_at();
-        }
-        outages
-    })
+/// When the site was down.
+fn outages(view: &SiteView<'_>) -> impl Iterator<Item = Problem> {
+    let status = view.access.stored.tools.get(&Tool::Status);
+    let ended_at = status.and_then(|status| status.monitoring_ended_at);
+    let down = view.history.issues.iter().filter(|issue| is_outage(issue));
+    down.flat_map(move |issue| issue.problems().into_iter().map(move |of| of.or_ended(ended_at)))
 }
 
 fn table(points: &[Point], scale: &Scale, clock: Clock<'_>) -> Markup {
@@ -349,12 +344,12 @@ fn half_hours(timings: &[Timing], scale: &Scale) -> Vec<Point> {
 }
 
 /// The hours with checks, except hours in which the site was down all the time.
-fn hourly(days: &[Day], issues: &[Issue], scale: &Scale) -> Vec<Point> {
-    let down: Vec<_> = outages(issues).collect();
+fn hourly(days: &[Day], down: impl Iterator<Item = Problem>, scale: &Scale) -> Vec<Point> {
+    let down: Vec<_> = down.collect();
     let was_down = |hour: &HourResponses| {
         let end = hour.start.saturating_add(HOUR).unwrap_or(hour.start);
         down.iter().any(|outage| {
-            outage.opened_at <= hour.start && outage.ended_at.is_none_or(|at| at >= end)
+            outage.began_at <= hour.start && outage.ended_at.is_none_or(|at| at >= end)
         })
     };
     let hours = days.iter().flat_map(Day::response_hours).filter_map(|hour| {

@@ -38,7 +38,7 @@ fn since(view: &SiteView<'_>) -> Option<Timestamp> {
         SiteState::Failing => view.access.stored.tools.get(&Tool::Status)?.failing_since,
         SiteState::Issues => view.active().map(Issue::first_failed_at).min(),
         SiteState::Up => {
-            view.history.issues.iter().filter_map(|issue| issue.lifecycle.resolved_at()).max()
+            view.history.issues.iter().filter_map(|issue| view.problem(issue).ended_at).max()
         }
         SiteState::Unknown | SiteState::Paused => None,
     }

@@ -1,37 +1,42 @@
 //! The uptime of a site.
 
-use jiff::ToSpan as _;
+use jiff::SignedDuration;
 use maud::{Markup, html};
-use vedette_domain::checks::history::{DayUptime, RecentDays, day_of, recent_dates};
-use vedette_domain::checks::report::Uptime;
+use vedette_domain::checks::history::{DayUptime, Downtime, RecentDays, day_start};
+use vedette_domain::checks::report::{OutageDay, Span, Uptime, outage_days, outages, problems};
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::sites::site_state::SiteState;
+use vedette_domain::checks::tool_state::ToolState;
+use vedette_domain::time;
 
 use super::SiteView;
-use crate::{chart, layout};
+use crate::chart::{self, Bar};
+use crate::layout;
 
-/// The last days, which the item of the tool stores as a letter each.
+/// The last days. Those that an outage overlaps link to it.
 pub(super) fn part(view: &SiteView<'_>, report: &Uptime) -> Markup {
-    let status = view.access.stored.tools.get(&Tool::Status);
-    let retention = view.access.team.retention(view.clock.now);
-    let uptime = |date| {
-        let state = status.filter(|_| retention.reaches(date));
-        state.map_or(DayUptime::Unknown, |state| state.uptime_on(date))
-    };
-    let bars: Vec<DayUptime> = recent_dates(retention.today).map(uptime).collect();
-    let is_failing = view.state == SiteState::Failing;
-    let first = day_of(view.clock.now).saturating_sub((RecentDays::MAX as i64 - 1).days());
+    let site = &view.access.stored.site;
+    let days = days(view);
+    let bars: Vec<Bar> = days.iter().map(|(bar, _)| *bar).collect();
+    let known = days.iter().map(|(_, day)| day.down);
+    let down = known.fold(SignedDuration::ZERO, SignedDuration::saturating_add);
+    let all = format!("/teams/{}/outages?site={}", site.team, site.id);
     html! {
         section.card {
             header {
                 h2 { (RecentDays::MAX) " days" }
-                a.small href={ "/sites/" (view.access.stored.site.id) "/report" } { "View report" }
+                span.small {
+                    @if !down.is_zero() { span.quiet { (time::duration(down)) " down · " } }
+                    a href=(all) { "Outages" } " · "
+                    a href={ "/sites/" (site.id) "/report" } { "View report" }
+                }
             }
             div.in {
-                (chart::uptime_bars(&bars, is_failing, chart::Bars::OfSite))
+                (chart::day_bars(&days, view.clock, &|day| {
+                    Some(format!("{all}&from={0}&to={0}", day.date))
+                }))
                 div.ends {
-                    span { (first.strftime("%-d %b")) }
-                    (chart::legend(is_failing))
+                    @if let Some((_, first)) = days.first() { span { (view.clock.utc_day(day_start(first.date))) } }
+                    (chart::legend(bars.into_iter()))
                     span { "Today" }
                 }
                 (outside_maintenance(view, report))
@@ -39,6 +44,31 @@ pub(super) fn part(view: &SiteView<'_>, report: &Uptime) -> Markup {
             }
         }
     }
+}
+
+/// Each of the last days with its bar. The days with outages are those of the issue; for days that its timeline no
+/// longer tells of, the item of the tool stores a letter each.
+fn days(view: &SiteView<'_>) -> Vec<(Bar, OutageDay)> {
+    let status = view.access.stored.tools.get(&Tool::Status);
+    let retention = view.access.team.retention(view.clock.now);
+    let span = Span::until(retention.today, RecentDays::MAX as u16);
+    let ended_at = status.and_then(|status| status.monitoring_ended_at);
+    let problems = problems(span, &view.history.issues, ended_at);
+    let outages = outage_days(span, &outages(&problems), view.clock.now).into_iter();
+    let with_bar = outages.map(|day| {
+        let shown = status.filter(|_| retention.reaches(day.date));
+        let stored = |status: &ToolState| status.uptime_on(day.date, view.clock.now);
+        let uptime = match shown {
+            Some(_) if day.outages > 0 => DayUptime::Down(Downtime::of_duration(day.down)),
+            shown => shown.map_or(DayUptime::Unknown, stored),
+        };
+        let bar = match day.date == retention.today {
+            true => Bar::today(uptime, view.state),
+            false => uptime.into(),
+        };
+        (bar, day)
+    });
+    with_bar.collect()
 }
 
 /// The uptime outside maintenance windows, if any check of the shown range was in one.

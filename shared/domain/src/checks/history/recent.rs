@@ -1,40 +1,74 @@
 //! A site's last days, small enough for a list of many sites.
 
 use jiff::civil::Date;
-use jiff::{ToSpan as _, Unit};
+use jiff::{SignedDuration, ToSpan as _, Unit};
 use serde::{Deserialize, Serialize};
 
 use super::figures::{CheckCount, Counts, HourMeans};
-use super::{Day, HOURS};
+use super::{Day, HOURS, seconds};
 
-/// A day according to its status checks.
+/// How long a site was down on a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Downtime {
+    /// Less than 30 minutes.
+    Minutes,
+    /// Less than 2 hours.
+    Hour,
+    /// Less than 8 hours.
+    Hours,
+    /// Longer.
+    Long,
+}
+
+impl Downtime {
+    /// All of them, the shortest first.
+    pub const ALL: [Self; 4] = [Self::Minutes, Self::Hour, Self::Hours, Self::Long];
+
+    /// That of a duration.
+    pub fn of_duration(duration: SignedDuration) -> Self {
+        Self::of(seconds(duration))
+    }
+
+    /// That of this many seconds.
+    pub const fn of(seconds: u32) -> Self {
+        match seconds {
+            ..1_800 => Self::Minutes,
+            1_800..7_200 => Self::Hour,
+            7_200..28_800 => Self::Hours,
+            28_800.. => Self::Long,
+        }
+    }
+}
+
+/// A day according to its outages and status checks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DayUptime {
-    /// No check found the site up.
-    Down,
-    /// Some checks found the site down, and others found it up.
+    /// An outage overlaps it.
+    Down(Downtime),
+    /// Checks failed without an outage.
     Partly,
-    /// Every check found it up.
+    /// Checks failed in maintenance windows, and nowhere else.
+    Maintenance,
+    /// Every check found the site up.
     Up,
     /// There were no checks.
     Unknown,
 }
 
-impl DayUptime {
-    /// The uptime of a day on which `up` of all checks found the site up.
-    pub const fn of(up: u64, checks: u64) -> Self {
-        match (up, checks) {
-            (_, 0) => Self::Unknown,
-            (0, _) => Self::Down,
-            (up, checks) if up < checks => Self::Partly,
-            _ => Self::Up,
-        }
-    }
+/// The letter that versions before outages were counted by day stored for a day on which every check failed, and for
+/// one on which some did.
+const ALL_FAILED: char = 'd';
+const SOME_FAILED: char = 'p';
 
+impl DayUptime {
     pub(crate) const fn letter(self) -> char {
         match self {
-            Self::Down => 'd',
-            Self::Partly => 'p',
+            Self::Down(Downtime::Minutes) => '1',
+            Self::Down(Downtime::Hour) => '2',
+            Self::Down(Downtime::Hours) => '3',
+            Self::Down(Downtime::Long) => '4',
+            Self::Partly => 'f',
+            Self::Maintenance => 'm',
             Self::Up => 'u',
             Self::Unknown => '-',
         }
@@ -42,18 +76,46 @@ impl DayUptime {
 
     pub(crate) const fn read(letter: char) -> Self {
         match letter {
-            'd' => Self::Down,
-            'p' => Self::Partly,
+            '1' => Self::Down(Downtime::Minutes),
+            '2' => Self::Down(Downtime::Hour),
+            '3' => Self::Down(Downtime::Hours),
+            '4' | ALL_FAILED => Self::Down(Downtime::Long),
+            'f' | SOME_FAILED => Self::Partly,
+            'm' => Self::Maintenance,
             'u' => Self::Up,
             _ => Self::Unknown,
+        }
+    }
+
+    /// A day that an earlier version stored: a failed check counts for its part of the day, and two of them for an
+    /// outage. If the checks were not counted, the letter alone decides.
+    fn of_earlier_version(letter: char, count: Option<CheckCount>) -> Self {
+        const DAY_S: u64 = 24 * 3_600;
+        match count {
+            Some(CheckCount { checks, failed }) if failed > 1 => {
+                let down_s = DAY_S * u64::from(failed) / u64::from(checks.max(failed));
+                Self::Down(Downtime::of(u32::try_from(down_s).unwrap_or(u32::MAX)))
+            }
+            Some(_) => Self::Partly,
+            None => Self::read(letter),
         }
     }
 }
 
 impl Day {
-    /// The day's uptime according to status checks.
+    /// The day according to its outages, as far as they are over, and its status checks.
     pub fn uptime(&self) -> DayUptime {
-        DayUptime::of(u64::from(self.sums.up), self.completed_automatic())
+        let CheckCount { checks, failed } = self.check_count();
+        let in_maintenance = self.sums.in_maintenance;
+        match (checks, failed) {
+            _ if self.down_s > 0 => DayUptime::Down(Downtime::of(self.down_s)),
+            (0, _) => DayUptime::Unknown,
+            (_, 0) => DayUptime::Up,
+            _ if failed <= in_maintenance.checks.saturating_sub(in_maintenance.up) => {
+                DayUptime::Maintenance
+            }
+            _ => DayUptime::Partly,
+        }
     }
 }
 
@@ -118,7 +180,29 @@ impl RecentDays {
     pub fn on(&self, date: Date) -> DayUptime {
         let back = if date > self.last { None } else { Some(days_between(date, self.last)) };
         let letter = back.and_then(|back| self.letters.chars().rev().nth(back));
-        letter.map_or(DayUptime::Unknown, DayUptime::read)
+        match (letter, back) {
+            (Some(letter @ (ALL_FAILED | SOME_FAILED)), Some(back)) => {
+                DayUptime::of_earlier_version(letter, self.counts.back(back))
+            }
+            (letter, _) => letter.map_or(DayUptime::Unknown, DayUptime::read),
+        }
+    }
+
+    /// The days after an outage turned out to have begun on one of them.
+    #[must_use]
+    pub(crate) fn with_outage(mut self, date: Date, downtime: Downtime) -> Self {
+        let known = match self.on(date) {
+            DayUptime::Down(known) => known.max(downtime),
+            _ => downtime,
+        };
+        let back = if date > self.last { None } else { Some(days_between(date, self.last)) };
+        let letters = self.letters.chars().rev().enumerate().map(|(place, letter)| {
+            if Some(place) == back { DayUptime::Down(known).letter() } else { letter }
+        });
+        let mut letters: Vec<char> = letters.collect();
+        letters.reverse();
+        self.letters = letters.into_iter().collect();
+        self
     }
 
     /// How many checks a day had; `None` if that is not known although there were some. An earlier version did not
@@ -176,13 +260,13 @@ mod tests {
         let days = [day(3, 9, 9), day(4, 8, 9), day(7, 0, 9), day(8, 0, 0)];
         let days = days.iter().fold(None, |days, day| Some(RecentDays::with(days, day)));
         let days = days.expect("days");
-        assert_eq!(shown(&days, 1..11), "--up--d---");
+        assert_eq!(shown(&days, 1..11), "--uf--f---");
         let amended = RecentDays::with(Some(days.clone()), &day(7, 1, 9));
-        assert_eq!(shown(&amended, 1..11), "--up--p---");
+        assert_eq!(shown(&amended, 1..11), "--uf--f---");
         assert_eq!(RecentDays::with(Some(days.clone()), &day(1, 9, 9)), days, "before all of them");
         let json = serde_json::to_value(&amended).expect("JSON");
         let expected = serde_json::json!({
-            "d": "2026-08-09", "u": "up--p-", "c": [18, 19, 1, 0, 1, 1, 19, 8, 0],
+            "d": "2026-08-09", "u": "uf--f-", "c": [18, 19, 1, 0, 1, 1, 19, 8, 0],
         });
         assert_eq!(json, expected);
         assert_eq!(serde_json::from_value::<RecentDays>(json).expect("read"), amended);
@@ -204,6 +288,44 @@ mod tests {
         assert_eq!([3, 4, 5].map(|at| counted(&old, at)), [None, None, Some((0, 0))]);
         let next = RecentDays::with(Some(old), &day(9, 7, 9));
         assert_eq!([4, 9].map(|at| counted(&next, at)), [None, Some((2, 9))]);
+    }
+
+    #[test]
+    fn a_day_that_an_outage_overlaps_is_down_and_says_for_how_long() {
+        for (down_s, failed, in_maintenance, letter) in [
+            (0, 0, 0, 'u'),
+            (1, 0, 0, '1'),
+            (1_799, 3, 0, '1'),
+            (1_800, 3, 0, '2'),
+            (7_200, 3, 0, '3'),
+            (28_800, 3, 0, '4'),
+            (0, 9, 0, 'f'),
+            (0, 3, 2, 'f'),
+            (0, 3, 3, 'm'),
+        ] {
+            let mut day = Day { down_s, ..day(3, 9 - failed, 9) };
+            day.sums.in_maintenance.checks = in_maintenance;
+            assert_eq!(day.uptime().letter(), letter, "{down_s} {failed} {in_maintenance}");
+            assert_eq!(DayUptime::read(letter), day.uptime());
+        }
+        assert_eq!(day(3, 0, 0).uptime(), DayUptime::Unknown);
+        let days = [day(3, 9, 9), day(4, 8, 9), Day { down_s: 9_000, ..day(5, 8, 9) }];
+        let days = days.iter().fold(None, |days, day| Some(RecentDays::with(days, day)));
+        let days = days.expect("days");
+        let later = |at| days.clone().with_outage(date(at), Downtime::Hour);
+        assert_eq!(shown(&later(4), 2..7), "-u23-");
+        assert_eq!(shown(&later(5), 2..7), "-uf3-", "it was worse already");
+        assert_eq!([later(2), later(6)], [days.clone(), days.clone()], "no such day");
+    }
+
+    #[test]
+    fn days_of_earlier_versions_are_as_bad_as_their_failed_checks() {
+        let days = [day(3, 9, 9), day(4, 0, 9), day(5, 8, 9), day(6, 287, 288), day(7, 276, 288)];
+        let days = days.iter().fold(None, |days, day| Some(RecentDays::with(days, day)));
+        let counted = RecentDays { letters: "udppp".to_owned(), ..days.expect("days") };
+        assert_eq!(shown(&counted, 3..8), "u4ff2");
+        let unknown = RecentDays { counts: Counts::default(), ..counted };
+        assert_eq!(shown(&unknown, 3..8), "u4fff");
     }
 
     #[test]

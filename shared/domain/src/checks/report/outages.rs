@@ -1,4 +1,4 @@
-//! When the issues of a site were active, according to their timelines.
+//! When the issues of a site were active, and when the site was down.
 
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp, ToSpan};
@@ -6,53 +6,62 @@ use jiff::{SignedDuration, Timestamp, ToSpan};
 use super::Span;
 use crate::checks::history::{day_of, day_start};
 use crate::issues::record::Issue;
-use crate::issues::{Fingerprint, Outage, TIMELINE_MAX};
+use crate::issues::{Fingerprint, Problem, TIMELINE_MAX};
 
-/// A day of outages.
+/// The outages of a day, and how long they lasted on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutageDay {
     /// The UTC day.
     pub date: Date,
-    /// How many opened.
-    pub opened: usize,
-    /// How long the site was down.
+    /// How many overlap it.
+    pub outages: usize,
+    /// How long they lasted on it, together.
     pub down: SignedDuration,
 }
 
-/// The outages in a span with their issues, oldest first.
-pub fn outages(span: Span, issues: &[Issue]) -> Vec<(&Issue, Outage)> {
-    let all = issues
-        .iter()
-        .flat_map(|issue| issue.timeline.outages().into_iter().map(move |outage| (issue, outage)));
-    let in_span = all.filter(|(_, outage)| {
-        day_of(outage.opened_at) <= span.to
-            && outage.ended_at.is_none_or(|end| day_of(end) >= span.from)
+/// The problems in a span with their issues, oldest first. If monitoring has ended during the current outage, it ended
+/// it.
+pub fn problems(
+    span: Span,
+    issues: &[Issue],
+    monitoring_ended_at: Option<Timestamp>,
+) -> Vec<(&Issue, Problem)> {
+    let all = issues.iter().flat_map(|issue| {
+        let ended_at = monitoring_ended_at.filter(|_| is_outage(issue));
+        issue.problems().into_iter().map(move |problem| (issue, problem.or_ended(ended_at)))
     });
-    let mut outages: Vec<_> = in_span.collect();
-    outages.sort_by_key(|(issue, outage)| (outage.opened_at, issue.id));
-    outages
+    let in_span = all.filter(|(_, problem)| {
+        day_of(problem.began_at) <= span.to
+            && problem.ended_at.is_none_or(|end| day_of(end) >= span.from)
+    });
+    let mut problems: Vec<_> = in_span.collect();
+    problems.sort_by_key(|(issue, problem)| (problem.began_at, issue.id));
+    problems
+}
+
+/// Whether the problems of an issue are outages.
+pub fn is_outage(issue: &Issue) -> bool {
+    issue.id.fingerprint() == Fingerprint::StatusDown
 }
 
 /// The days of a span, with their outages and downtime.
-pub fn outage_days(span: Span, outages: &[(&Issue, Outage)], now: Timestamp) -> Vec<OutageDay> {
+pub fn outage_days(span: Span, outages: &[Problem], now: Timestamp) -> Vec<OutageDay> {
     let days = span.dates().map(|date| {
         let (start, end) = (day_start(date), day_start(date.saturating_add(1.day())));
-        let down = outages
-            .iter()
-            .filter(|(issue, _)| issue.id.fingerprint() == Fingerprint::StatusDown)
-            .map(|(_, outage)| {
-                let from = outage.opened_at.max(start);
-                let to = outage.ended_at.unwrap_or(now).min(end);
-                to.duration_since(from).max(SignedDuration::ZERO)
-            });
-        let opened = outages.iter().filter(|(_, outage)| day_of(outage.opened_at) == date);
+        let down = outages.iter().map(|outage| outage.within(start, end, now));
         OutageDay {
             date,
-            opened: opened.count(),
+            outages: outages.iter().filter(|outage| outage.overlaps(start, end)).count(),
             down: down.fold(SignedDuration::ZERO, SignedDuration::saturating_add),
         }
     });
     days.collect()
+}
+
+/// The outages among the problems of a site.
+pub fn outages(problems: &[(&Issue, Problem)]) -> Vec<Problem> {
+    let outages = problems.iter().filter(|(issue, _)| is_outage(issue));
+    outages.map(|(_, outage)| *outage).collect()
 }
 
 /// Since when all outages are known; `None` if all of them are. A long timeline has lost its oldest entries.
@@ -69,7 +78,7 @@ mod tests {
 
     use super::*;
     use crate::id::{IssueId, SiteId};
-    use crate::issues::{Lifecycle, Timeline};
+    use crate::issues::{Lifecycle, Seen, Timeline};
 
     fn at(text: &str) -> Timestamp {
         text.parse().expect("a timestamp")
@@ -93,6 +102,7 @@ mod tests {
             rev: 1,
             lifecycle,
             timeline,
+            seen: Seen::default(),
             chosen_severity: None,
             summary: String::new(),
             context: Value::Null,
@@ -123,8 +133,9 @@ mod tests {
             issue(Fingerprint::SslInvalid, &["2026-11-20T00:00:00Z"]),
         ];
         let span = Span { from: date(2026, 11, 19), to: date(2026, 11, 21) };
-        let found = outages(span, &issues);
-        let opened: Vec<_> = found.iter().map(|(_, outage)| outage.opened_at.to_string()).collect();
+        let found = problems(span, &issues, None);
+        let opened: Vec<_> =
+            found.iter().map(|(_, problem)| problem.opened_at.to_string()).collect();
         assert_eq!(
             opened,
             ["2026-11-19T23:00:00Z", "2026-11-20T00:00:00Z", "2026-11-21T10:00:00Z"]
@@ -132,11 +143,14 @@ mod tests {
         let now = at("2026-11-21T12:00:00Z");
         assert_eq!(found[0].1.lasted(now), SignedDuration::from_hours(3));
         assert_eq!(found[2].1.lasted(now), SignedDuration::from_hours(2));
-        let days = outage_days(span, &found, now);
-        let days: Vec<_> = days.iter().map(|day| (day.opened, day.down.as_hours())).collect();
+        let days = outage_days(span, &outages(&found), now);
+        let days: Vec<_> = days.iter().map(|day| (day.outages, day.down.as_hours())).collect();
         assert_eq!(days, [(1, 1), (1, 2), (1, 2)]);
+        let ended = problems(span, &issues, Some(at("2026-11-21T10:30:00Z")));
+        assert_eq!(ended[1].1.lasted(now), SignedDuration::from_hours(36), "no outage");
+        assert_eq!(ended[2].1.lasted(now), SignedDuration::from_mins(30));
         let before = Span { from: date(2026, 11, 2), to: date(2026, 11, 18) };
-        assert_eq!(outages(before, &issues), []);
+        assert_eq!(problems(before, &issues, None), []);
         assert_eq!(known_since(&issues), None);
     }
 

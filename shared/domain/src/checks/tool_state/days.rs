@@ -5,10 +5,13 @@ use jiff::{SignedDuration, Timestamp, ToSpan as _};
 
 use super::{ClosedBlock, DayWrite, ToolState};
 use crate::checks::history::{
-    COUNTED_DAYS, CheckCount, Day, DayUptime, HOURS, RecentDays, Retention, day_of, hour_of,
+    COUNTED_DAYS, CheckCount, Day, DayUptime, Downtime, HOURS, RecentDays, Retention, day_of,
+    hour_of, outage_on,
 };
 use crate::checks::tool::Tool;
 use crate::id::CheckId;
+use crate::issues::tracker::Phase;
+use crate::issues::{Fingerprint, Problem};
 
 /// The result of counting a check.
 pub(super) struct Counted {
@@ -48,9 +51,12 @@ impl ToolState {
             let expires_at = day.rows_expire_at();
             return Counted { day: Some(DayWrite::Amend(day)), closed_block: None, expires_at };
         }
-        let turned = self.day.take_if(|open| open.date < date);
+        let mut turned = self.day.take_if(|open| open.date < date);
         let mut closed_block = None;
-        if let Some(day) = &turned {
+        if let Some(day) = &mut turned {
+            if let Some(outage) = self.outage() {
+                day.add_outage(outage);
+            }
             self.remember(tool, day);
             closed_block = self.close_block(day, created_at);
         }
@@ -70,10 +76,45 @@ impl ToolState {
         }
     }
 
-    /// The uptime of a day according to status checks.
-    pub fn uptime_on(&self, date: Date) -> DayUptime {
+    /// The active outage, as far as it was observed.
+    pub(super) fn outage(&self) -> Option<Problem> {
+        let (began_at, since) = match self.trackers.get(&Fingerprint::StatusDown)?.tracker.phase {
+            Phase::Down { failures, .. } => (failures.first, None),
+            Phase::Recovering { failures, since, .. } => (failures.first, Some(since)),
+            Phase::Pending | Phase::Up { .. } | Phase::Failing { .. } => return None,
+        };
+        let outage = Problem { opened_at: began_at, began_at, ended_at: self.monitoring_ended_at };
+        Some(outage.or_ended(since))
+    }
+
+    /// Counts an outage that is over on the open day. The closed days counted it when they were closed.
+    pub(super) fn count_outage(&mut self, outage: Problem) {
+        if let Some(open) = &mut self.day {
+            open.add_outage(outage);
+        }
+    }
+
+    /// Counts an outage that has just opened on the days before the open one, on which its first checks failed.
+    pub(super) fn count_opening(&mut self, began_at: Timestamp) {
+        let Some(today) = self.day.as_ref().map(|open| open.date) else { return };
+        let outage = Problem { opened_at: began_at, began_at, ended_at: None };
+        let days = day_of(began_at).series(1.day()).take_while(|date| *date < today);
+        for date in days.take(RecentDays::MAX) {
+            let downtime = Downtime::of(outage_on(date, outage));
+            self.recent = self.recent.take().map(|recent| recent.with_outage(date, downtime));
+        }
+    }
+
+    /// A day according to its outages and status checks.
+    pub fn uptime_on(&self, date: Date, now: Timestamp) -> DayUptime {
         match &self.day {
-            Some(open) if open.date == date => open.uptime(),
+            Some(open) if open.date == date => {
+                let mut day = open.clone();
+                if let Some(outage) = self.outage() {
+                    day.add_outage(outage.or_ended(Some(now)));
+                }
+                day.uptime()
+            }
             _ => self.recent.as_ref().map_or(DayUptime::Unknown, |recent| recent.on(date)),
         }
     }

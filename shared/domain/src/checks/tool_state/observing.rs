@@ -13,8 +13,8 @@ use crate::id::IssueId;
 use crate::issues::confirmation::{self, rule};
 use crate::issues::evaluate::{Evaluation, expected};
 use crate::issues::record::IssueEvent;
-use crate::issues::tracker::{Observation, Phase, Step, TrackerPolicy, observe};
-use crate::issues::{Fingerprint, Outcome};
+use crate::issues::tracker::{Event, Observation, Phase, Step, TrackerPolicy, observe};
+use crate::issues::{Fingerprint, Outcome, Problem};
 use crate::locations::Votes;
 
 impl ToolState {
@@ -129,7 +129,14 @@ impl ToolState {
             confirmation::partial(&evaluation, outcome, run.site.url.domain(), votes)
         });
         let mut events = Vec::new();
-        events.extend(self.observe_one(run, &down, evaluation, observation, votes, now));
+        let ended_at = self.monitoring_ended_at.take();
+        let change = self.observe_one(run, &down, evaluation, observation, votes, now);
+        let change = change.map(|change| change.no_later_than(ended_at));
+        self.count_downtime(change.as_ref());
+        events.extend(change);
+        if outcome == Outcome::Up && self.is_down() {
+            self.monitoring_ended_at = ended_at;
+        }
         if let Some(evaluation) = of_partial {
             let at_once = TrackerPolicy { resolve_after: NonZeroU32::MIN, ..partial };
             let thresholds = if is_confirmed { at_once } else { partial };
@@ -138,6 +145,19 @@ impl ToolState {
         }
         self.note_failing(outcome, run.check.created_at());
         events
+    }
+
+    /// Counts the outage that an event of `status:down` begins or ends.
+    fn count_downtime(&mut self, change: Option<&IssueEvent>) {
+        match change.map(|change| change.event) {
+            Some(Event::Opened { failures, .. }) => self.count_opening(failures.first),
+            Some(Event::Resolved { failures, since, .. }) => self.count_outage(Problem {
+                opened_at: failures.first,
+                began_at: failures.first,
+                ended_at: Some(since),
+            }),
+            None => {}
+        }
     }
 
     /// Passes an evaluation to its tracker.

@@ -440,7 +440,7 @@ fn an_order_is_counted_on_a_closed_day_where_clocks_differ() {
 fn a_resolution_by_hand_starts_its_tracker_afresh() {
     let failing = Scenario::scheduled(after(0), 503).saved(&ToolState::new());
     let down = Scenario::scheduled(after(60), 503).saved(&failing.state).state;
-    let resolved = down.resolved_by_hand(Fingerprint::StatusDown);
+    let resolved = down.resolved_by_hand(Fingerprint::StatusDown, after(90));
     assert_eq!((resolved.rev, resolved.timer), (down.rev + 1, None));
     let [before, afterwards] =
         [&down, &resolved].map(|state| state.trackers[&Fingerprint::StatusDown]);
@@ -451,13 +451,15 @@ fn a_resolution_by_hand_starts_its_tracker_afresh() {
         "the record is the fingerprint's for ever"
     );
     assert_eq!(
-        resolved.resolved_by_hand(Fingerprint::StatusDown).trackers[&Fingerprint::StatusDown].issue,
+        resolved.resolved_by_hand(Fingerprint::StatusDown, after(90)).trackers
+            [&Fingerprint::StatusDown]
+            .issue,
         afterwards.issue
     );
     let next = Scenario::scheduled(after(120), 503).saved(&resolved);
     assert!(next.events.is_empty(), "one failure of two");
 
-    let other = down.resolved_by_hand(Fingerprint::SslInvalid);
+    let other = down.resolved_by_hand(Fingerprint::SslInvalid, after(90));
     assert_eq!((other.timer, &other.trackers), (down.timer, &down.trackers), "still followed");
 }
 

@@ -125,7 +125,7 @@ fn a_warning_resolves_as_an_outage_does() {
 #[test]
 fn resolving_a_warning_by_hand_resets_the_confirmation() {
     let mut life = partial();
-    life.state = life.state.resolved_by_hand(Fingerprint::StatusPartial);
+    life.state = life.state.resolved_by_hand(Fingerprint::StatusPartial, Timestamp::MAX);
     assert_eq!((life.state.timer, life.state.failing_since.is_some()), (None, true));
     assert_eq!(life.check(503, &Votes::NotAsked), happened("", RETRY), "one failure of two");
     for _ in 0..2 {

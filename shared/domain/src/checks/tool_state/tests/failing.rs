@@ -69,7 +69,7 @@ fn fails_of_three(state: &ToolState, slot: Timestamp) -> ToolChange {
 fn a_resolution_by_hand_lists_what_still_fails_since_its_first_failure() {
     let failing = Scenario::scheduled(after(0), 503).saved(&ToolState::new()).state;
     let down = Scenario::scheduled(after(60), 503).saved(&failing).state;
-    let resolved = down.resolved_by_hand(DOWN);
+    let resolved = down.resolved_by_hand(DOWN, after(90));
     assert_eq!(resolved.failing_change(&down), Some(FailingChange::Began(after(0))));
     let again = Scenario::scheduled(after(120), 503).saved(&resolved);
     assert_eq!((again.failing, again.state.failing_since), (None, Some(after(0))));
@@ -78,8 +78,8 @@ fn a_resolution_by_hand_lists_what_still_fails_since_its_first_failure() {
 
     let recovering = Scenario::scheduled(after(120), 200).saved(&down).state;
     assert!(recovering.trackers[&DOWN].tracker.issue().is_some(), "one success of two");
-    assert_eq!(recovering.resolved_by_hand(DOWN).failing_change(&recovering), None);
-    let other = down.resolved_by_hand(Fingerprint::SslInvalid);
+    assert_eq!(recovering.resolved_by_hand(DOWN, after(90)).failing_change(&recovering), None);
+    let other = down.resolved_by_hand(Fingerprint::SslInvalid, after(90));
     assert_eq!(other.failing_change(&down), None);
 }
 
@@ -186,7 +186,7 @@ proptest! {
                 Happening::Resolve => {
                     let is_active = |tracked: &Tracked| tracked.tracker.issue().is_some();
                     if state.trackers.get(&DOWN).is_some_and(is_active) {
-                        state = state.resolved_by_hand(DOWN);
+                        state = state.resolved_by_hand(DOWN, after(90));
                     }
                 }
                 Happening::Settings(codes, open, resolve) => {

@@ -87,7 +87,7 @@ fn accepted_addresses_are_known_and_the_old_ones_are_not() {
     lookups.next(&all(0..4));
     lookups.next(&all(10..14));
     assert!(matches!(lookups.next(&all(11..15))[..], [Event::Opened { .. }]));
-    lookups.state = lookups.state.resolved_by_hand(Fingerprint::DnsRecordsChanged);
+    lookups.state = lookups.state.resolved_by_hand(Fingerprint::DnsRecordsChanged, Timestamp::MAX);
     for _ in 0..2 {
         assert_eq!((lookups.next(&all(14..20)), lookups.next(&all(19..20))), (vec![], vec![]));
     }
