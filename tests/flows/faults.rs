@@ -378,7 +378,15 @@ impl Shape {
                 })
                 .collect(),
             index: of_kind("N#", "")
-                .map(|((_, sk), row)| (sk[..2].to_owned(), census::text(&row["status"]).to_owned()))
+                .map(|((_, sk), row)| {
+                    let is_outage = sk.starts_with("O#");
+                    let status = match is_outage {
+                        true if row["e"].is_null() => "open",
+                        true => "over",
+                        false => census::text(&row["status"]),
+                    };
+                    (sk[..2].to_owned(), status.to_owned())
+                })
                 .collect(),
             phases: statuses
                 .flat_map(|trackers| trackers.values())
@@ -414,7 +422,8 @@ async fn the_scenario_has_the_expected_result_without_faults() {
     let [(_, status, timeline)] = shape.issues.as_slice() else { panic!("{shape:?}") };
     assert_eq!(status, "open");
     assert_eq!(timeline, &["opened", "resolved", "opened"]);
-    assert_eq!(shape.index, [("A#".to_owned(), "open".to_owned())]);
+    let index = [("A#", "open"), ("O#", "over"), ("O#", "open")];
+    assert_eq!(shape.index, index.map(|(kind, status)| (kind.to_owned(), status.to_owned())));
     assert_eq!(shape.phases, ["d"]);
     assert_eq!(shape.outstanding, ["T#status"], "a follow-up");
     // Completed, 20,777 days after the beginning of 1970, to be shown for 365.

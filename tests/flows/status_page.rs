@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use vedette_domain::checks::history::DayUptime;
+use vedette_domain::checks::history::{DayUptime, Downtime};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{SiteId, StatusPageId};
 use vedette_domain::message::{Message, ReconcileMessage};
@@ -131,14 +131,15 @@ async fn readers_see_an_outage_its_incident_and_its_end() {
     assert_eq!(page.summary(), PageSummary::Operational);
     assert_eq!(page.incidents[0].status, IncidentStatus::Resolved);
     let first = page.components().next().expect("a component");
-    assert_eq!(first.days[89], DayUptime::Partly, "today's bar");
+    let down = DayUptime::Down(Downtime::Minutes);
+    assert_eq!(first.days[89], down, "today's bar");
 
     // The day turns, and the bar moves.
     scene.pass_until("2026-11-21T00:01:00Z").await;
     let page = scene.published("meridian").await.expect("a page");
     assert_eq!(page.today.to_string(), "2026-11-21");
     let first = page.components().next().expect("a component");
-    assert_eq!(first.days[88..], [DayUptime::Partly, DayUptime::Unknown]);
+    assert_eq!(first.days[88..], [down, DayUptime::Unknown]);
 
     // Whatever was found, readers see none of it.
     let document = serde_json::to_string(&page).expect("JSON");

@@ -39,7 +39,7 @@ async fn a_team_sees_all_outages_with_their_lengths_and_filters_them() {
     for text in [
         "<h1>2 outages in 30 days, 55 min down</h1>",
         "One outage is going on.",
-        "<span>Mean time to acknowledge</span><p class=\"big\">10 min</p><span>Nobody acknowledged 1</span>",
+        "<span>Mean time to acknowledge</span><p class=\"big\">10 min</p><span>1 not acknowledged</span>",
         "<span>Mean time to resolve</span><p class=\"big\">40 min</p><span>Median 40 min</span>",
         ">15 min</time> so far",
         "HTTP 503 Service Unavailable",

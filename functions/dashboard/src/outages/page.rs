@@ -145,7 +145,7 @@ fn figures(outages: &Outages) -> Markup {
             (figure(
                 "Mean time to acknowledge",
                 length(figures.mean_to_acknowledge),
-                (unacknowledged > 0).then(|| format!("Nobody acknowledged {}", grouped(unacknowledged as u64))),
+                (unacknowledged > 0).then(|| format!("{} not acknowledged", grouped(unacknowledged as u64))),
             ))
             (figure("Mean time to resolve", length(figures.mean_to_resolve), median))
         }
@@ -212,7 +212,7 @@ fn row(outages: &Outages, outage: &OutageRecord, name: &str, clock: Clock<'_>) -
                     _ => span.quiet { "Nobody" },
                 }
             }
-            td.nb.n {
+            td.nb {
                 div.only { "End" }
                 @match outage.ended_at { Some(end) => (clock.instant(end)), None => span.quiet { "Open" } }
             }

@@ -7,7 +7,7 @@ use quick_xml::Reader;
 use quick_xml::events::Event;
 use serde_json::Value;
 use uuid::Uuid;
-use vedette_domain::checks::history::{CheckCount, DayUptime, day_of};
+use vedette_domain::checks::history::{CheckCount, DayUptime, Downtime, day_of};
 use vedette_domain::id::{ComponentId, IncidentId};
 use vedette_domain::status_pages::{
     ComponentState, Impact, IncidentStatus, PageAddress, PublishedComponent, PublishedGroup,
@@ -37,8 +37,12 @@ fn component(number: u128) -> impl Strategy<Value = PublishedComponent> {
     let state = prop::sample::select(ComponentState::ALL.to_vec());
     let days = vec(
         prop::sample::select(vec![
-            DayUptime::Down,
+            DayUptime::Down(Downtime::Minutes),
+            DayUptime::Down(Downtime::Hour),
+            DayUptime::Down(Downtime::Hours),
+            DayUptime::Down(Downtime::Long),
             DayUptime::Partly,
+            DayUptime::Maintenance,
             DayUptime::Up,
             DayUptime::Unknown,
         ]),

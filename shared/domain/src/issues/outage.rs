@@ -38,7 +38,7 @@ pub struct OutageRecord {
     #[serde(rename = "c")]
     pub cause: Cause,
     /// What the check that opened it found: `HTTP 503 Service Unavailable`.
-    #[serde(rename = "w")]
+    #[serde(rename = "d")]
     pub detail: String,
     /// Who acknowledged it, and when, if anybody did before it ended.
     #[serde(rename = "a", default, skip_serializing_if = "Option::is_none")]
@@ -280,7 +280,7 @@ mod tests {
         }
         let stored = serde_json::to_value(outage(0, None, None)).expect("json");
         let names: Vec<_> = stored.as_object().expect("an object").keys().cloned().collect();
-        assert_eq!(names, ["b", "c", "i", "o", "s", "w"]);
+        assert_eq!(names, ["b", "c", "d", "i", "o", "s"]);
     }
 
     #[test]
