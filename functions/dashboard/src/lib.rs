@@ -31,6 +31,7 @@ mod request_context;
 mod session;
 mod settings;
 mod setup;
+mod setup_link;
 mod sign_in;
 mod sites;
 mod status_pages;

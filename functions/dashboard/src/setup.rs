@@ -17,7 +17,7 @@ use vedette_http::validation::{Errors, ValidationError};
 
 use crate::form::{FormInput, sentence};
 use crate::sign_in::new_session;
-use crate::{RequestContext, layout, session, time_zone};
+use crate::{RequestContext, layout, session, setup_link, time_zone};
 
 /// The places of the link and of the address in the transaction of `Store::set_up`.
 const LINK: usize = 0;
@@ -106,36 +106,10 @@ async fn usable(context: RequestContext<'_>) -> Result<Result<SessionHash, Respo
     Ok(if is_same { Ok(usable) } else { Err(wrong(context)) })
 }
 
-/// Whether this service waits for its first user.
-pub(crate) async fn is_awaited(context: RequestContext<'_>) -> Result<bool, ApiError> {
-    let store = &context.app.store;
-    let on_one_machine = context.app.service.own_pages.is_some();
-    Ok(on_one_machine && store.setup_link().await?.is_some() && store.all_teams().await?.is_empty())
-}
-
-/// How to get the link that creates the first account.
-fn how_to_get() -> Markup {
-    html! {
-        p { "The service prints the link when it starts, on its terminal or in its log. For the packaged service and for a container, these commands show it:" }
-        pre data-copy { "sudo journalctl --unit vedette --output cat" }
-        pre data-copy { "docker compose logs vedette" }
-        p.quiet.small { "Only the newest link works. If you can’t find it, restart the service: it prints a new one." }
-    }
-}
-
-/// Says how to set up the service.
-pub(crate) fn explain(context: RequestContext<'_>) -> Response {
-    let content = html! {
-        p { "This service has no account yet. You create the first one with a link." }
-        (how_to_get())
-    };
-    layout::page(context, StatusCode::OK, "Set up Vedette", &content)
-}
-
 fn wrong(context: RequestContext<'_>) -> Response {
     let content = html! {
         p { "It wasn’t copied whole, or the service has printed a newer one since. There is no account yet." }
-        (how_to_get())
+        (setup_link::how_to_get())
     };
     layout::page(context, StatusCode::NOT_FOUND, "This set-up link is wrong", &content)
 }

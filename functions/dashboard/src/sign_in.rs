@@ -18,12 +18,12 @@ use crate::clock::Clock;
 use crate::form::FormInput;
 use crate::layout::Heading;
 use crate::look::Icon;
-use crate::{RequestContext, layout, session, setup};
+use crate::{RequestContext, layout, session, setup_link};
 
 /// Says how to sign in, or how to set up a service without an account.
 pub(crate) async fn explain(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    if setup::is_awaited(context).await? {
-        return Ok(setup::explain(context));
+    if setup_link::is_awaited(context).await? {
+        return Ok(setup_link::explain(context));
     }
     Ok(how_to(context, StatusCode::OK, "Sign in to Vedette", &html! {}, &FormInput::default()))
 }

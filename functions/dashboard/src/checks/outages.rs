@@ -15,7 +15,7 @@ struct Contained {
     tool: Tool,
     /// The check that opened it.
     opening: CheckId,
-    /// The first failed check, or the last good one before it.
+    /// The first of the failed checks that opened it.
     begins: Timestamp,
     /// When it was resolved, if it was.
     ends: Option<Timestamp>,
@@ -61,12 +61,12 @@ impl Outages {
 fn contained(issue: &Issue, opening: &Opening) -> Contained {
     let outages = issue.timeline.outages();
     let outage = outages.iter().find(|outage| outage.opened_at == opening.opened_at);
-    let last_good = opening.last_good.map(|good| good.id.created_at());
+    let first = opening.context["first_failed_at"].as_str().and_then(|at| at.parse().ok());
     Contained {
         issue: issue.id,
         tool: issue.id.fingerprint().tool(),
         opening: opening.check,
-        begins: last_good.unwrap_or_else(|| opening.check.created_at()),
+        begins: first.unwrap_or_else(|| opening.check.created_at()),
         // The timeline of an issue that opened many times begins later.
         ends: outage.map_or(Some(opening.opened_at), |outage| outage.ended_at),
     }
