@@ -172,6 +172,7 @@ async fn shop(test: &TestApp, now: Timestamp) -> Result<Pages, Box<dyn Error>> {
         ("issues", format!("{team}/issues")),
         ("events", format!("{team}/events")),
         ("channels", format!("{team}/channels")),
+        ("channel-add", format!("{team}/channels/new")),
         ("settings", format!("{team}/settings")),
         ("settings-header", format!("{team}/settings/request-header")),
         ("settings-quiet", format!("{team}/settings/quiet-time")),
