@@ -54,6 +54,10 @@ pub(super) fn form(team: &TeamWithSettings, kind: ChannelKind, input: &FormInput
     let secret = input.without_texts();
     let destination = if kind == ChannelKind::Email { input } else { &secret };
     let list = format!("/teams/{}/channels", team.id());
+    let default_name = match kind {
+        ChannelKind::Email => "Optional. Defaults to the address.".to_owned(),
+        _ => format!("Optional. Defaults to {}.", kind.description().label),
+    };
     let KindDescription { label, destination: Destination { label: to, example, help }, .. } =
         kind.description();
     html! {
@@ -63,16 +67,12 @@ pub(super) fn form(team: &TeamWithSettings, kind: ChannelKind, input: &FormInput
                 input type="hidden" name="kind" value=(kind);
                 div.cols {
                     (destination.input_like(DESTINATION, (*to, *help), example))
-                    (input.input("name", "text", ("Name", "Optional. Defaults to the address or the type.")))
+                    (input.input("name", "text", ("Name", &*default_name)))
                     @for (field, name) in options(kind) {
                         (secret.input(&name, "text", (&*field.label(), field.help)))
                     }
                 }
-                div {
-                    p { b { "Notifications" } }
-                    p.help { "Select none to send all." }
-                    (wanted(input))
-                }
+                (wanted(input))
                 div.row {
                     @if offers_test(kind) {
                         button.main name=(TEST) value=(YES) { "Send test and add" }
@@ -155,7 +155,15 @@ fn wanted(input: &FormInput) -> Markup {
         }
         _ => Markup::default(),
     };
-    html! { @for field in ChannelInput::FIELDS { (boxes(field)) } }
+    html! {
+        div.stack.gm {
+            div {
+                p { b { "Notifications" } }
+                p.help { "Select none to send all." }
+            }
+            @for field in ChannelInput::FIELDS { (boxes(field)) }
+        }
+    }
 }
 
 /// The form for an existing channel: its name, and what it is notified of.
@@ -165,11 +173,7 @@ pub(super) fn edit_form(channel: &Channel, input: &FormInput) -> Markup {
         section.card {
             form.in.stack.gl method="post" action={ (list) "/" (channel.id) "/edit" } {
                 (input.input("name", "text", "Name"))
-                div {
-                    p { b { "Notifications" } }
-                    p.help { "Select none to send all." }
-                    (wanted(input))
-                }
+                (wanted(input))
                 p.help { "To send them elsewhere, add another channel and delete this one." }
                 div.row { button.main { "Save" } a.btn href=(list) { "Cancel" } }
             }

@@ -289,7 +289,7 @@ fn last_test(Row { channel, state, is_tested, .. }: &Row, clock: Clock<'_>) -> M
     }
 }
 
-fn actions(Row { channel, state, row_state, .. }: &Row) -> Markup {
+fn actions(Row { channel, state, row_state, waiting, .. }: &Row) -> Markup {
     let path = |verb: &str| format!("/teams/{}/channels/{}/{verb}", channel.team, channel.id);
     let button = |verb: &str, word: &str| {
         html! { form method="post" action=(path(verb)) { button.s { (word) } } }
@@ -302,7 +302,7 @@ fn actions(Row { channel, state, row_state, .. }: &Row) -> Markup {
             @match row_state {
                 RowState::Working | RowState::Untested => (button("test", "Send test")),
                 RowState::Failing => {
-                    (button("resend", "Try again"))
+                    @if !waiting.is_empty() || !may_be_wrong { (button("resend", "Try again")) }
                     (button("test", "Send test"))
                 }
                 RowState::Unconfirmed => (button("resend", "Ask again")),
