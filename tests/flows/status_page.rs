@@ -100,10 +100,12 @@ async fn readers_see_an_outage_its_incident_and_its_end() {
     scene.service.consume().await;
     assert_eq!(scene.shown("meridian").await, [Operational; 2]);
     scene.run_timer(site).await;
+    let down_at = scene.service.test.now();
     scene.service.consume().await;
     assert_eq!(scene.shown("meridian").await, [Down, Operational]);
     let page = scene.published("meridian").await.expect("a page");
     assert_eq!(page.summary(), PageSummary::PartialOutage);
+    assert_eq!(page.unchanged_since, Some(down_at));
 
     // People write about it.
     let component = page.components().next().expect("a component").id;
@@ -152,10 +154,42 @@ async fn readers_see_an_outage_its_incident_and_its_end() {
 }
 
 #[tokio::test]
+async fn a_component_that_is_down_or_unknown_has_no_response_time_and_one_whose_checks_stop_is_unknown()
+ {
+    use ComponentState::{Down, Operational, Unknown};
+    let scene = Scene::start().await;
+    let site = scene.watch().await;
+    let path = scene.create_page("meridian", &[site]).await;
+    let timed =
+        json!([{ "components": [{ "name": "Shop", "site": site, "response_time": true }] }]);
+    let groups = json!({ "groups": timed });
+    assert_eq!(scene.client().patch(&path, &groups).await.status, 200);
+    scene.service.consume().await;
+    let shown = async || {
+        let page = scene.published("meridian").await.expect("a page");
+        let component = page.components().next().expect("a component").clone();
+        (component.state, component.response_ms.is_some())
+    };
+    assert_eq!(shown().await, (Operational, true));
+    // No check comes for three cadences of five minutes, and nobody asks for a publication.
+    scene.pass_until("2026-11-20T10:08:00Z").await;
+    assert_eq!(shown().await, (Operational, true));
+    scene.pass_until("2026-11-20T10:11:00Z").await;
+    assert_eq!(shown().await, (Unknown, false));
+    // They come again.
+    scene.service.run_scheduled(site, Tool::Status).await;
+    scene.pass_until("2026-11-20T10:17:00Z").await;
+    assert_eq!(shown().await, (Operational, true));
+    scene.go_down(site).await;
+    scene.service.consume().await;
+    assert_eq!(shown().await, (Down, false));
+}
+
+#[tokio::test]
 async fn maintenance_begins_and_ends_on_the_page_by_itself() {
     use ComponentState::{Maintenance, Operational};
     let scene = Scene::start().await;
-    let site = scene.watch().await;
+    let site = scene.watch_with(&json!({ "cadence_minutes": 60 })).await;
     scene.create_page("meridian", &[site]).await;
     let window = json!({
         "name": "Secret project",

@@ -14,7 +14,7 @@ use vedette_tests::Service;
 
 use crate::issues::broken;
 use crate::sites::add;
-use crate::support::{Browser, body, main_part, said, sent_to};
+use crate::support::{Browser, body, fields_of, main_part, said, sent_to, text};
 use vedette_store::Audit;
 
 const SECRET: &str = "https%3A%2F%2Fhooks.slack.test%2Fservices%2FT%2FB%2Fpassword";
@@ -53,7 +53,8 @@ async fn a_channel_is_added_with_what_it_is_told_and_its_url_is_never_shown() {
         "<bdi>Ops</bdi>",
         "Slack · <bdi>https://hooks.slack.test/…</bdi>",
         "Opened; Certificate, DNS<span",
-        "<span>Working</span>",
+        "<h1>Your channel isn’t tested yet</h1>",
+        "<span>Not tested yet</span>",
         "Nothing delivered yet",
     ] {
         assert!(said(&listed).contains(text), "{text}: {}", said(&listed));
@@ -74,9 +75,10 @@ async fn a_channel_is_added_with_what_it_is_told_and_its_url_is_never_shown() {
         (browser.post(&page, "kind=pigeon&to=password").await, "kind", "Choose a kind."),
     ] {
         assert_eq!(response.status(), 422, "{field}");
+        assert!(main_part(&response).contains("<b>Channel not added.</b>"));
         let problem = format!("id=\"{field}-problem\" role=\"alert\">{why}");
         assert!(main_part(&response).contains(&problem), "{problem}: {}", main_part(&response));
-        let is_address = main_part(&response).contains("option value=\"email\" selected");
+        let is_address = main_part(&response).contains("name=\"kind\" value=\"email\"");
         assert_eq!(main_part(&response).contains("password"), is_address, "an address is kept");
     }
     assert_eq!(channels(&test, &owner).await.len(), 1);
@@ -110,18 +112,15 @@ async fn a_topic_of_ntfy_is_added_with_its_token() {
     let (test, owner) = TestApp::with_team().await;
     let mut browser = Browser::of(&test, owner.user).await;
     let page = page(&owner);
-    let form = browser.get(&page).await;
-    for part in ["<option value=\"ntfy\">ntfy</option>", "autocomplete=\"off\" name=\"ntfy-token\""]
-    {
+    let form = browser.get(&format!("{page}/new?type=ntfy")).await;
+    for part in ["<h2>ntfy</h2>", "autocomplete=\"off\" name=\"ntfy-token\""] {
         assert!(main_part(&form).contains(part), "{part}: {}", main_part(&form));
     }
     let refused = browser.post(&page, "kind=ntfy&to=password&ntfy-token=pass+word").await;
     assert_eq!(refused.status(), 422);
     let why = "Must not contain spaces or accented letters.";
     let problem = format!("id=\"ntfy-token-problem\" role=\"alert\">{why}");
-    for text in [&problem, "<details class=\"list\" open>"] {
-        assert!(main_part(&refused).contains(text), "{text}: {}", main_part(&refused));
-    }
+    assert!(main_part(&refused).contains(&problem), "{}", main_part(&refused));
     assert!(!main_part(&refused).contains("password"), "{}", main_part(&refused));
     let form = "kind=ntfy&to=password&ntfy-token=tk_password";
     assert_eq!(sent_to(&browser.post(&page, form).await), format!("{page}?notice=added"));
@@ -135,7 +134,8 @@ async fn a_topic_of_ntfy_is_added_with_its_token() {
 
 #[tokio::test]
 async fn an_address_is_asked_first_and_again() {
-    let (service, owner) = Service::with_team().await;
+    let (mut service, owner) = Service::with_team().await;
+    service.test.app.service.sends_mail = true;
     let mut browser = Browser::of(&service.test, owner.user).await;
     let page = page(&owner);
     let added = browser.post(&page, "kind=email&to=ops%40example.com").await;
@@ -256,6 +256,151 @@ async fn a_test_is_queued_once_and_its_outcome_is_shown_later() {
     assert!(said(&browser.get(&page).await).contains("<bdi>HTTP 500</bdi>"));
     let store = &service.test.app.store;
     assert!(store.deliveries((&channel).into()).await.expect("read").queued.is_empty());
+}
+
+#[tokio::test]
+async fn a_new_channel_is_tested_and_the_next_page_shows_the_result() {
+    let (service, owner) = Service::with_team().await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let page = page(&owner);
+    let form = browser.get(&format!("{page}/new")).await;
+    for part in
+        ["<h2>Slack</h2>", "placeholder=\"https://hooks.slack.com/", ">Add without a test</button>"]
+    {
+        assert!(said(&form).contains(part), "{part}: {}", said(&form));
+    }
+    let test = "<button class=\"main\" name=\"test\" value=\"yes\">Send test and add</button>";
+    assert!(said(&form).contains(test), "{}", said(&form));
+    for (number, outcome, pill, answer) in [
+        (1, SendOutcome::Delivered, "Working", "Last test delivered <time"),
+        (
+            2,
+            SendOutcome::Refused { why: "HTTP 400: no_text".to_owned() },
+            "Not delivering",
+            "no_text",
+        ),
+        (
+            3,
+            SendOutcome::Gone { why: "HTTP 404: no_service".to_owned() },
+            "Disabled by its receiver",
+            "no_service",
+        ),
+    ] {
+        let form = format!("kind=slack&to={SECRET}{number}&name=Ops+{number}&test=yes");
+        assert_eq!(sent_to(&browser.post(&page, &form).await), format!("{page}?notice=trying"));
+        let listed = browser.get(&format!("{page}?notice=trying")).await;
+        for part in
+            ["Its test is on its way", "<span>Not tested yet</span>", "Last test is on its way"]
+        {
+            assert!(said(&listed).contains(part), "{part}: {}", said(&listed));
+        }
+        let all = channels(&service.test, &owner).await;
+        let channel = all.iter().find(|one| one.name == format!("Ops {number}")).expect("added");
+        service.receivers.answer(channel.id, outcome);
+        service.deliver_alerts().await;
+        service.receivers.take();
+        let listed = browser.get(&page).await;
+        let (_, row) = said(&listed).split_once(&format!("id=\"{}\"", channel.id)).expect("a row");
+        let (row, _) = row.split_once("</li>").expect("its end");
+        for part in [pill, answer] {
+            assert!(row.contains(part), "{part}: {row}");
+        }
+        // A channel that has never worked may be wrong.
+        let is_wrong = number > 1;
+        let edit = format!("<a class=\"btn s\" href=\"{page}/{}/edit\">Edit</a>", channel.id);
+        assert_eq!(row.contains(&edit), is_wrong, "{row}");
+        assert_eq!(row.contains("<button class=\"s\">Delete</button>"), is_wrong, "{row}");
+    }
+    // Without a test, nothing is sent.
+    let form = format!("kind=slack&to={SECRET}4&name=Quiet");
+    sent_to(&browser.post(&page, &form).await);
+    service.deliver_alerts().await;
+    assert!(service.receivers.take().is_empty());
+    // What needs attention comes first, and only what has delivered something works.
+    let listed = text(said(&browser.get(&page).await));
+    let lead = "One isn’t delivering, one was disabled by its receiver and one was never tested.";
+    let heading = format!("One of 4 channels is working {lead}");
+    assert!(listed.contains(&heading), "{listed}");
+    let places = ["Ops 2", "Ops 3", "Quiet", "Ops 1"].map(|name| listed.find(name));
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{listed}");
+}
+
+#[tokio::test]
+async fn a_program_is_tested_once_it_knows_its_key_and_an_address_confirmed_first() {
+    let (mut service, owner) = Service::with_team().await;
+    service.test.app.service.sends_mail = true;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let page = page(&owner);
+    for kind in ["email", "webhook"] {
+        let form = browser.get(&format!("{page}/new?type={kind}")).await;
+        assert!(said(&form).contains("<button class=\"main\">Add channel</button>"), "{kind}");
+        assert!(!said(&form).contains("Send test"), "{kind}");
+    }
+    let hook = "kind=webhook&to=https%3A%2F%2Fa.test%2Fhook&test=yes";
+    let added = browser.post(&page, hook).await;
+    let [channel] = &channels(&service.test, &owner).await[..] else { panic!("one channel") };
+    let test = format!("{page}/{}/test", channel.id);
+    assert!(
+        said(&added).contains(&format!("method=\"post\" action=\"{test}\"")),
+        "{}",
+        said(&added)
+    );
+    let asked = browser.post(&page, "kind=email&to=ada%40example.com&test=yes").await;
+    assert_eq!(sent_to(&asked), format!("{page}?notice=asked"));
+    service.deliver_alerts().await;
+    assert_eq!(service.receivers.take_lines(), ["confirmation"], "and no test");
+}
+
+#[tokio::test]
+async fn a_service_without_a_mail_server_says_so() {
+    let (mut service, owner) = Service::with_team().await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let page = page(&owner);
+    let says = "<b>This service can’t send email.</b>";
+    let form = browser.get(&format!("{page}/new")).await;
+    assert!(said(&form).contains("<h2>Slack</h2>"), "email is not the default");
+    assert!(said(&form).contains("Email <small class=\"quiet\">Not set up here</small>"));
+    assert!(!said(&form).contains(says));
+    let form = browser.get(&format!("{page}/new?type=email")).await;
+    assert!(said(&form).contains(says), "{}", said(&form));
+    sent_to(&browser.post(&page, "kind=email&to=ada%40example.com").await);
+    let listed = browser.get(&page).await;
+    for part in ["<span>This service can’t send email</span>", says] {
+        assert!(said(&listed).contains(part), "{part}: {}", said(&listed));
+    }
+    service.test.app.service.sends_mail = true;
+    let browser = Browser::of(&service.test, owner.user).await;
+    let form = browser.get(&format!("{page}/new")).await;
+    assert!(said(&form).contains("<h2>Email</h2>") && !said(&form).contains("Not set up here"));
+    assert!(!said(&browser.get(&page).await).contains(says));
+}
+
+#[tokio::test]
+async fn a_refused_form_keeps_what_was_typed_except_secrets() {
+    let (test, owner) = TestApp::with_team().await;
+    let mut browser = Browser::of(&test, owner.user).await;
+    let page = page(&owner);
+    let form = "kind=slack&to=https%3A%2F%2Fdiscord.com%2Fapi%2Fwebhooks%2F1%2Fpassword&name=Ops&tools=ssl&severities=critical";
+    let refused = browser.post(&page, form).await;
+    assert_eq!(refused.status(), 422);
+    let why = "id=\"to-problem\" role=\"alert\">Belongs to Discord; add a channel of that type.";
+    assert!(main_part(&refused).contains(why), "{}", main_part(&refused));
+    assert!(!body(&refused).contains("password"));
+    let kept = fields_of(main_part(&refused));
+    for (name, value) in [
+        ("kind", "slack"),
+        ("to", ""),
+        ("name", "Ops"),
+        ("tools", "ssl"),
+        ("severities", "critical"),
+    ] {
+        assert!(kept.contains(&(name.to_owned(), value.to_owned())), "{name}: {kept:?}");
+    }
+    let refused = browser.post(&page, "kind=email&to=ada%40&name=Ada&events=opened").await;
+    let kept = fields_of(main_part(&refused));
+    for (name, value) in [("to", "ada@"), ("name", "Ada"), ("events", "opened")] {
+        assert!(kept.contains(&(name.to_owned(), value.to_owned())), "{name}: {kept:?}");
+    }
 }
 
 #[tokio::test]

@@ -54,6 +54,7 @@ async fn each_page_of_a_team_leads_to_the_others() {
         ("/outages", &["/issues"]),
         ("/events", &["/events"]),
         ("/channels", &["/channels"]),
+        ("/channels/new", &["/channels"]),
         (&edit, &["/channels"]),
         ("/status-pages", &["/status-pages"]),
         (&of_page, &["/status-pages"]),

@@ -303,7 +303,7 @@ fn documented(response: &Response<Body>) -> String {
 async fn the_indicator_follows_the_state_of_all_components() {
     for (states, expected, heading) in [
         ([ComponentState::Operational; 2], "none", "Everything is up"),
-        ([ComponentState::Unknown; 2], "none", "No data yet"),
+        ([ComponentState::Unknown; 2], "none", "No data"),
         (
             [ComponentState::Operational, ComponentState::Maintenance],
             "none",
@@ -313,6 +313,8 @@ async fn the_indicator_follows_the_state_of_all_components() {
         ([ComponentState::Degraded; 2], "minor", "2 of 2 components are degraded"),
         ([ComponentState::Operational, ComponentState::Down], "major", "Orders is down"),
         ([ComponentState::Down; 2], "critical", "Everything is down"),
+        // One component may work.
+        ([ComponentState::Unknown, ComponentState::Down], "major", "Orders is down"),
     ] {
         let test = published(|page| {
             page.incidents.clear();
@@ -328,6 +330,38 @@ async fn the_indicator_follows_the_state_of_all_components() {
         let main = main_part(&page);
         assert!(main.contains(&format!("<h1>{heading}</h1>")), "{heading}: {main}");
     }
+}
+
+#[tokio::test]
+async fn a_page_says_since_when_nothing_has_changed_and_how_often_is_checked() {
+    for (slowest, stale, expected) in [
+        (Some(5), false, "Unchanged since 09:49 CET . Checked every 5 minutes."),
+        (Some(60), false, "Unchanged since 09:49 CET . Checked at least every hour."),
+        (None, false, "Unchanged since 09:49 CET ."),
+        (Some(5), true, ""),
+    ] {
+        let test = published(|page| {
+            page.incidents.clear();
+            page.unchanged_since = Some(page.generated_at - SignedDuration::from_mins(65));
+            if stale {
+                page.generated_at -= SignedDuration::from_hours(3);
+            }
+            let mut components: Vec<_> =
+                page.groups.iter_mut().flat_map(|group| &mut group.components).collect();
+            match slowest {
+                Some(minutes) => components[1].cadence_minutes = Some(minutes),
+                None => components.iter_mut().for_each(|one| one.cadence_minutes = None),
+            }
+        })
+        .await;
+        let page = text(main_part(&get(&test, "/status/meridian").await));
+        let (_, says) = page.split_once("You can still shop and pay. ").expect("the message");
+        let (says, _) = says.split_once("Components").expect("the components");
+        assert_eq!(says.trim(), expected);
+    }
+    // While people write about an incident, that says more.
+    let test = published(|page| page.unchanged_since = Some(page.generated_at)).await;
+    assert!(!main_part(&get(&test, "/status/meridian").await).contains("Unchanged"));
 }
 
 #[tokio::test]

@@ -82,6 +82,7 @@ pub const PAGES: &[Page] = &[
     post("status-pages.update-incident", "/teams/{team}/status-pages/{status_page}/incidents/{incident}", Member, Incident(WriteIncidents, &status_pages::incidents::update_incident)),
     post("status-pages.delete-incident", "/teams/{team}/status-pages/{status_page}/incidents/{incident}/delete", Member, Incident(WriteIncidents, &status_pages::incidents::delete_incident)),
     get("channels.list", link::CHANNELS, Member, Team(View, &channels::list::list)),
+    get("channels.ask-to-add", "/teams/{team}/channels/new", Member, Team(ManageChannels, &channels::add::ask_to_add)),
     post("channels.add", link::CHANNELS, Member, Team(ManageChannels, &channels::add::add)),
     get("channels.edit", "/teams/{team}/channels/{channel}/edit", Member, Channel(ManageChannels, &channels::edit::edit)),
     post("channels.save", "/teams/{team}/channels/{channel}/edit", Member, Channel(ManageChannels, &channels::edit::save)),

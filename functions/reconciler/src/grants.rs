@@ -23,7 +23,7 @@ pub const REDELIVERY: Grant = Grant {
 /// version stored with the channel, and deletes claims of removed channels. It publishes status pages, starts the
 /// emails to their subscribers, and removes the incidents and subscribers of deleted ones.
 pub const RECONCILE: Grant = Grant {
-    get: &[Publication, Site, StatusPage, Team],
+    get: &[Publication, Published, Site, StatusPage, Team],
     batch_get: &[Site, Team],
     query: &[Channel, Delivery, Directory, IssueIndex, Site, StatusPage, Subscription],
     put: &[Channel, ChannelSecret, Published, Site],

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use futures::future::try_join;
+use futures::future::{try_join, try_join3};
+use jiff::SignedDuration;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{SiteId, StatusPageId, TeamId};
 use vedette_domain::message::{MailRequest, Message};
@@ -47,12 +48,17 @@ async fn attempt(app: &App, team: TeamId, page: StatusPageId) -> Result<(), Stor
         try_join(store.team(team, now), store.status_page(team, page)).await?;
     let (Some(team), Some(page)) = (found_team, found_page) else { return Ok(()) };
     let sites: Vec<_> = page.sites().into_iter().map(SiteId::partition).collect();
-    let (sites, incidents) =
-        try_join(readable(app, &sites), store.incidents(page.team, page.id)).await?;
+    let address = page.address();
+    let (sites, incidents, before) = try_join3(
+        readable(app, &sites),
+        store.incidents(page.team, page.id),
+        store.published(&address),
+    )
+    .await?;
     let facts = sites.values().filter(|stored| stored.site.team == page.team);
     let facts = facts.map(|stored| Ok((stored.site.id, facts_of(app, stored, &team)?)));
     let facts = facts.collect::<Result<_, StoreError>>()?;
-    let mut published = publish(&page, &team.team, &facts, &incidents, now);
+    let mut published = publish(&page, &team.team, &facts, &incidents, before.as_ref(), now);
     published.offers_subscriptions &= app.service.sends_mail;
     store.put_published(&page, publication.attempts, &published).await?;
     let next = next_publication(&page, &facts, &team.team, now);
@@ -80,9 +86,13 @@ fn facts_of(
 ) -> Result<SiteFacts, StoreError> {
     let trackers = stored.tools.values().flat_map(|tool| &tool.trackers);
     let active = trackers.filter(|(_, tracked)| tracked.tracker.issue().is_some());
+    let cadence_minutes = team.settings_for(&stored.site).tools.cadence_minutes(Tool::Status);
+    let cadence = SignedDuration::try_from(app.service.time_scale.minutes(cadence_minutes));
     Ok(SiteFacts {
         status: stored.tool(Tool::Status)?.clone(),
         is_monitored: running(app, stored, team).contains(&Tool::Status),
+        cadence_minutes,
+        cadence: cadence.unwrap_or(SignedDuration::MAX),
         active: active.map(|(fingerprint, _)| *fingerprint).collect(),
     })
 }

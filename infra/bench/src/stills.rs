@@ -88,6 +88,7 @@ async fn status_pages(
     test.app.service.sends_mail = true;
     let all = published_page(test.now());
     let mut calm = PublishedPage { message: None, incidents: Vec::new(), ..all.clone() };
+    calm.unchanged_since = Some(test.now() - SignedDuration::from_hours(2));
     let mut long = all.clone();
     for component in calm.groups.iter_mut().flat_map(|group| &mut group.components) {
         component.state = ComponentState::Operational;
@@ -174,6 +175,7 @@ async fn shop(test: &TestApp, now: Timestamp) -> Result<Pages, Box<dyn Error>> {
         ("outages", format!("{team}/outages")),
         ("events", format!("{team}/events")),
         ("channels", format!("{team}/channels")),
+        ("channel-add", format!("{team}/channels/new")),
         ("settings", format!("{team}/settings")),
         ("settings-header", format!("{team}/settings/request-header")),
         ("settings-quiet", format!("{team}/settings/quiet-time")),

@@ -70,6 +70,7 @@ pub fn published_page(now: Timestamp) -> PublishedPage {
             id: ComponentId(Uuid::from_u128(number)),
             name: name.to_owned(),
             state,
+            cadence_minutes: Some(5),
             days,
             uptime: CheckCount { checks: 8_640, failed: 5 }.uptime(),
             response_ms: (state == ComponentState::Operational).then_some(182),
@@ -78,6 +79,7 @@ pub fn published_page(now: Timestamp) -> PublishedPage {
     PublishedPage {
         version: VERSION,
         generated_at: now,
+        unchanged_since: None,
         name: "Meridian Goods".to_owned(),
         message: Some("You can still shop and pay.".to_owned()),
         zone: NamedZone::parse("Europe/Berlin").expect("a zone"),

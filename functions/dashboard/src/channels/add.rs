@@ -1,23 +1,36 @@
 //! Adding a channel with a form. The signing key of a webhook appears only in the answer.
 
+use std::iter;
+
 use lambda_http::http::StatusCode;
 use maud::html;
-use vedette_actions::{ActionError, add_channel};
-use vedette_domain::alerts::channel::{Channel, SigningKey, Target};
+use vedette_actions::{ActionError, add_channel, queue_test};
+use vedette_domain::alerts::channel::{Channel, ChannelInput, ChannelKind, SigningKey, Target};
 use vedette_domain::alerts::refusal::ChannelRefusal;
+use vedette_domain::input::Input as _;
 use vedette_http::error::ApiError;
+use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
 use vedette_store::TeamWithSettings;
 
-use super::form::read;
-use super::list::{Refused, page};
+use super::form::{controls, form, kinds, no_mail, read, wants_test};
 use crate::RequestContext;
 use crate::form::{FormInput, sentence};
-use crate::layout::{self, NavTab};
+use crate::layout::{self, Heading, NavTab};
 use crate::look::Look;
 
-/// Adds a channel.
+/// Shows the form for a new channel of the kind that the URL names, or else of the first kind that works here.
+pub(crate) async fn ask_to_add(
+    context: RequestContext<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
+    let query = Query::parse(context.head.uri.query());
+    let kind = query.search("type").and_then(ChannelKind::parse);
+    Ok(page(context, &team, kind, StatusCode::OK, &FormInput::default()))
+}
+
+/// Adds a channel. Queues a test for it if the form asks for one: the list shows the outcome.
 pub(crate) async fn add(
     context: RequestContext<'_>,
     team: TeamWithSettings,
@@ -29,7 +42,7 @@ pub(crate) async fn add(
         Ok((target, input)) => {
             let (by, name) = (context.member()?.caller.by(), input.name.as_deref());
             match add_channel(context.app, team.id(), name, target, input.filter(), by).await {
-                Ok(channel) => return added(context, &team, &channel),
+                Ok(channel) => return added(context, &team, &channel, &sent).await,
                 Err(ActionError::Refused(refusal @ ChannelRefusal::UrlTaken(_))) => {
                     let why = ValidationError::new("to", sentence(&refusal.to_string()));
                     (why, StatusCode::CONFLICT)
@@ -41,21 +54,62 @@ pub(crate) async fn add(
             }
         }
     };
-    page(context, &team, Some(Refused::Addition(sent.refused(why), status))).await
+    let kind = ChannelKind::parse(sent.text("kind"));
+    Ok(page(context, &team, kind, status, &sent.refused(why)))
 }
 
-fn added(
+async fn added(
     context: RequestContext<'_>,
     team: &TeamWithSettings,
     channel: &Channel,
+    sent: &FormInput,
 ) -> Result<Response, ApiError> {
-    match channel.secret.as_ref().and_then(Target::keys) {
-        Some(keys) => Ok(key_page(context, team, channel, &keys.current)),
-        None => {
-            let notice = if channel.since.is_some() { "added" } else { "asked" };
-            layout::redirect(&format!("/teams/{}/channels?notice={notice}", team.id()))
-        }
+    if let Some(keys) = channel.secret.as_ref().and_then(Target::keys) {
+        return Ok(key_page(context, team, channel, &keys.current));
     }
+    let notice = if channel.since.is_none() {
+        "asked"
+    } else if wants_test(sent, channel.target.kind()) {
+        queue_test(context.app, channel).await?;
+        "trying"
+    } else {
+        "added"
+    };
+    layout::redirect(&format!("/teams/{}/channels?notice={notice}", team.id()))
+}
+
+/// The kinds of channels, and the form of one of them.
+fn page(
+    context: RequestContext<'_>,
+    team: &TeamWithSettings,
+    kind: Option<ChannelKind>,
+    status: StatusCode,
+    input: &FormInput,
+) -> Response {
+    let sends_mail = context.app.service.sends_mail;
+    let usual = if sends_mail { ChannelKind::Email } else { ChannelKind::Slack };
+    let kind = kind.unwrap_or(usual);
+    let to_do = match kind {
+        ChannelKind::Email => "Correct what is marked below.",
+        _ => {
+            "Correct what is marked below, and enter the secrets again: this page doesn’t repeat them."
+        }
+    };
+    let own: Vec<String> = controls(kind).collect();
+    let shared = ChannelInput::FIELDS.iter().map(|field| field.name).chain(iter::once("kind"));
+    let content = html! {
+        (input.not_done("Channel not added.", to_do, shared.chain(own.iter().map(String::as_str))))
+        div.stack.gs {
+            (kinds(team, kind, sends_mail))
+            (input.problems("kind").shown())
+        }
+        @if kind == ChannelKind::Email && !sends_mail { (layout::note(Look::Issues, &no_mail())) }
+        (form(team, kind, input))
+    };
+    let lead = html! { p.quiet { "Where should Vedette send notifications?" } };
+    let list = format!("/teams/{}/channels", team.id());
+    let heading = Heading::new("Add channel").below(list, "Channels").lead(lead);
+    layout::team_page(context, (&team.team, NavTab::Channels), status, heading, &content)
 }
 
 /// Shows a signing key once: it is in no URL, and pages are not cached.
@@ -65,6 +119,7 @@ fn key_page(
     channel: &Channel,
     key: &SigningKey,
 ) -> Response {
+    let list = format!("/teams/{}/channels", team.id());
     let content = html! {
         (layout::note(Look::Up, &html! {
             b { "Channel added." } " Notifications go to " bdi { (channel.target.leads_to()) } ", signed with this key."
@@ -72,8 +127,11 @@ fn key_page(
         section.card {
             div.in.stack.gm {
                 pre data-copy { code { (key.reveal()) } }
-                p.quiet { "This key can’t be shown again. Copy it to the receiver now." }
-                div { a.btn href={ "/teams/" (team.id()) "/channels" } { "Done" } }
+                p.quiet { "This key can’t be shown again. Copy it to the receiver now, and then send a test." }
+                form.row method="post" action={ (list) "/" (channel.id) "/test" } {
+                    button.main { "Send test" }
+                    a.btn href=(list) { "Done" }
+                }
             }
         }
     };

@@ -9,7 +9,7 @@ use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_routing::ChannelAccess;
 
-use super::list::{Refused, page};
+use super::list::page;
 use crate::form::sentence;
 use crate::{RequestContext, layout};
 
@@ -78,7 +78,7 @@ async fn answer(
         }
         Err(ActionError::Failed(fault)) => Err(fault.into()),
         Err(ActionError::Refused(why)) => {
-            let refused = Refused::Of(access.channel.id, sentence(&why.to_string()));
+            let refused = (access.channel.id, sentence(&why.to_string()));
             page(context, &access.team, Some(refused)).await
         }
     }

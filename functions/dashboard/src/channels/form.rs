@@ -2,15 +2,16 @@
 
 use maud::{Markup, html};
 use vedette_domain::alerts::channel::{
-    Channel, ChannelInput, ChannelKind, EventKind, SigningKey, Target,
+    Channel, ChannelInput, ChannelKind, Destination, EventKind, KindDescription, SigningKey, Target,
 };
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::input::{FieldPresence, Input as _, InputField};
 use vedette_domain::issues::Severity;
-use vedette_http::validation::{Fields, ValidationError};
+use vedette_http::validation::{Fields, ValidationError, YES};
 use vedette_store::TeamWithSettings;
 
 use crate::form::{Choice, FormInput};
+use crate::look::Icon;
 use crate::words;
 
 /// The control for where messages go. All kinds of channels share it.
@@ -49,31 +50,98 @@ pub(super) fn read<E>(
     }))
 }
 
-/// The form for a new channel.
-pub(super) fn form(team: &TeamWithSettings, input: &FormInput) -> Markup {
-    let kinds = ChannelKind::ALL.map(|kind| Choice::new(kind, kind.description().label));
+/// The form for a new channel of a kind.
+pub(super) fn form(team: &TeamWithSettings, kind: ChannelKind, input: &FormInput) -> Markup {
     // URLs and tokens are secrets, so the page does not repeat them.
     let secret = input.without_texts();
-    let is_address = input.text("kind") == ChannelKind::Email.as_str();
-    let destination = if is_address { input } else { &secret };
-    let to = ("Address, or URL to post to", "An email address must be confirmed by its recipient.");
+    let destination = if kind == ChannelKind::Email { input } else { &secret };
+    let list = format!("/teams/{}/channels", team.id());
+    let default_name = match kind {
+        ChannelKind::Email => "Optional. Defaults to the address.".to_owned(),
+        _ => format!("Optional. Defaults to {}.", kind.description().label),
+    };
+    let KindDescription { label, destination: Destination { label: to, example, help }, .. } =
+        kind.description();
     html! {
-        section.card #add {
-            header { h2 { "Add channel" } }
-            form.in.stack.gl method="post" action={ "/teams/" (team.id()) "/channels" } {
-                div.cols.c15 {
-                    (input.select("kind", "Type", &kinds))
-                    (destination.input(DESTINATION, "text", to))
-                    (input.input("name", "text", ("Name", "Optional. Defaults to the address or the type.")))
+        section.card {
+            header { h2 { (label) } }
+            form.in.stack.gl method="post" action=(list) {
+                input type="hidden" name="kind" value=(kind);
+                div.cols {
+                    (destination.input_like(DESTINATION, (*to, *help), example))
+                    (input.input("name", "text", ("Name", &*default_name)))
+                    @for (field, name) in options(kind) {
+                        (secret.input(&name, "text", (&*field.label(), field.help)))
+                    }
                 }
-                @for kind in ChannelKind::ALL { (options(kind, &secret)) }
-                details.list {
-                    summary { "Choose notifications (all if you select none)" }
-                    (wanted(input))
+                (wanted(input))
+                div.row {
+                    @if offers_test(kind) {
+                        button.main name=(TEST) value=(YES) { "Send test and add" }
+                        button { "Add without a test" }
+                    } @else {
+                        button.main { "Add channel" }
+                    }
+                    a.btn href=(list) { "Cancel" }
                 }
-                div.row { button.main { "Add channel" } }
+                @if kind == ChannelKind::Webhook {
+                    p.help { "The next page shows its signing key, and can send a test." }
+                }
             }
         }
+    }
+}
+
+/// The control for whether to test a new channel.
+pub(super) const TEST: &str = "test";
+
+/// Whether a channel of a kind can be tested when it is added. An address must be confirmed first, and a program must
+/// first know the key with which it verifies the test.
+const fn offers_test(kind: ChannelKind) -> bool {
+    !matches!(kind, ChannelKind::Email | ChannelKind::Webhook)
+}
+
+/// Whether a new channel is to be tested.
+pub(super) fn wants_test(sent: &FormInput, kind: ChannelKind) -> bool {
+    sent.has(TEST, YES) && offers_test(kind)
+}
+
+/// The names of the controls of a kind.
+pub(super) fn controls(kind: ChannelKind) -> impl Iterator<Item = String> {
+    kind.description().fields.iter().map(move |field| control_of(kind, field))
+}
+
+/// The optional fields of a kind, with the names of their controls.
+fn options(kind: ChannelKind) -> impl Iterator<Item = (&'static InputField, String)> {
+    let fields =
+        kind.description().fields.iter().map(move |field| (field, control_of(kind, field)));
+    fields.filter(|(_, name)| name != DESTINATION)
+}
+
+/// Links to the forms of all kinds, in which `chosen` is shown now.
+pub(super) fn kinds(team: &TeamWithSettings, chosen: ChannelKind, sends_mail: bool) -> Markup {
+    html! {
+        nav.kinds aria-label="Type of channel" {
+            @for kind in ChannelKind::ALL {
+                @let is_missing = kind == ChannelKind::Email && !sends_mail;
+                a href={ "/teams/" (team.id()) "/channels/new?type=" (kind) } aria-current=[(kind == chosen).then_some("true")] {
+                    span.face.l.sq { (Icon::from(kind).shape()) }
+                    span {
+                        (kind.description().label)
+                        @if is_missing { " " small.quiet { "Not set up here" } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What to do if this service sends no email.
+pub(super) fn no_mail() -> Markup {
+    html! {
+        b { "This service can’t send email." }
+        " Its operator can set up a mail server (" code { "VEDETTE_SMTP" } ", or " code { "MailFrom" }
+        " on AWS). Until then, use another type."
     }
 }
 
@@ -89,7 +157,15 @@ fn wanted(input: &FormInput) -> Markup {
         }
         _ => Markup::default(),
     };
-    html! { @for field in ChannelInput::FIELDS { (boxes(field)) } }
+    html! {
+        div.stack.gm {
+            div {
+                p { b { "Notifications" } }
+                p.help { "Select none to send all." }
+            }
+            @for field in ChannelInput::FIELDS { (boxes(field)) }
+        }
+    }
 }
 
 /// The form for an existing channel: its name, and what it is notified of.
@@ -99,29 +175,9 @@ pub(super) fn edit_form(channel: &Channel, input: &FormInput) -> Markup {
         section.card {
             form.in.stack.gl method="post" action={ (list) "/" (channel.id) "/edit" } {
                 (input.input("name", "text", "Name"))
-                div {
-                    p { b { "Notifications" } }
-                    p.help { "Select none to send all." }
-                    (wanted(input))
-                }
+                (wanted(input))
                 p.help { "To send them elsewhere, add another channel and delete this one." }
                 div.row { button.main { "Save" } a.btn href=(list) { "Cancel" } }
-            }
-        }
-    }
-}
-
-/// The optional fields of a kind, if it has any.
-fn options(kind: ChannelKind, input: &FormInput) -> Markup {
-    let description = kind.description();
-    let fields = description.fields.iter().map(|field| (field, control_of(kind, field)));
-    let fields: Vec<_> = fields.filter(|(_, name)| name != DESTINATION).collect();
-    let is_wrong = fields.iter().any(|(_, name)| input.problems(name).invalid().is_some());
-    html! {
-        @if !fields.is_empty() {
-            details.list open[is_wrong] {
-                summary { "Options for " (description.label) }
-                @for (field, name) in &fields { (input.input(name, "text", (&*field.label(), field.help))) }
             }
         }
     }

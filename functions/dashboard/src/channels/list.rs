@@ -1,4 +1,4 @@
-//! The channels of a team: their state, and the form for a new one.
+//! The channels of a team, with their states.
 
 use std::iter;
 
@@ -14,20 +14,21 @@ use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_store::{ChannelRef, StoreError, TeamWithSettings};
 
-use super::form::form;
+use super::form::no_mail;
 use crate::clock::Clock;
-use crate::form::{FormInput, capitalized};
+use crate::form::capitalized;
 use crate::layout::{self, Heading, NavTab};
 use crate::look::{Icon, Look};
-use crate::words::{counted, spelled};
+use crate::words::{listed, spelled};
 use crate::{RequestContext, words};
 
 /// How many failed attempts and waiting messages a channel shows.
 const FAILURES: usize = 3;
 
 /// The notices of forms, by the value in the URL.
-const NOTICES: [(&str, &str); 8] = [
+const NOTICES: [(&str, &str); 9] = [
     ("added", "Channel added."),
+    ("trying", "Channel added. Its test is on its way; the result appears below."),
     ("asked", "Channel added. It gets no notifications until its recipient confirms the address."),
     ("saved", "Channel saved."),
     ("tested", "Test notification on its way. The result appears below."),
@@ -37,12 +38,92 @@ const NOTICES: [(&str, &str); 8] = [
     ("removed", "Channel deleted."),
 ];
 
-/// What was refused, and why.
-pub(super) enum Refused {
-    /// A new channel, with the status of the answer.
-    Addition(FormInput, StatusCode),
-    /// An action on a channel.
-    Of(ChannelId, String),
+/// The action on a channel that was refused, and why.
+pub(super) type Refused = (ChannelId, String);
+
+/// The state of a channel on the page. What needs attention most comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum RowState {
+    /// The last message did not arrive.
+    Failing,
+    /// Its receiver no longer accepts anything, so it is disabled.
+    Refused,
+    /// Nothing has arrived yet.
+    Untested,
+    /// Its recipient has not confirmed it yet.
+    Unconfirmed,
+    /// This service sends no email.
+    NoMail,
+    /// The last message arrived.
+    Working,
+    /// A person has disabled it.
+    Off,
+}
+
+impl RowState {
+    fn of(channel: &Channel, state: &ChannelState, sends_mail: bool) -> Self {
+        let is_email = channel.target.address().is_some();
+        match Standing::of(channel, state) {
+            Standing::Disabled if channel.disabled.is_some() => Self::Off,
+            Standing::Disabled => Self::Refused,
+            _ if is_email && !sends_mail => Self::NoMail,
+            Standing::Failing => Self::Failing,
+            Standing::Unconfirmed => Self::Unconfirmed,
+            Standing::On if state.notified_at(channel).is_none() => Self::Untested,
+            Standing::On => Self::Working,
+        }
+    }
+
+    /// The pill.
+    const fn word(self) -> (Look, &'static str) {
+        match self {
+            Self::Failing => (Look::Issues, "Not delivering"),
+            Self::Refused => (Look::Issues, "Disabled by its receiver"),
+            Self::Untested => (Look::Pending, "Not tested yet"),
+            Self::Unconfirmed => (Look::Pending, "Waiting for confirmation"),
+            Self::NoMail => (Look::Issues, "This service can’t send email"),
+            Self::Working => (Look::Up, "Working"),
+            Self::Off => (Look::Paused, "Disabled"),
+        }
+    }
+
+    /// The states of several channels, in the words for one channel and for more.
+    const COUNTED: [(Self, &'static str, &'static str); 5] = [
+        (Self::Failing, "isn’t delivering", "aren’t delivering"),
+        (Self::Refused, "was disabled by its receiver", "were disabled by their receivers"),
+        (Self::Untested, "was never tested", "were never tested"),
+        (Self::Unconfirmed, "waits for confirmation", "wait for confirmation"),
+        (Self::Off, "is disabled", "are disabled"),
+    ];
+}
+
+/// A channel of the list.
+struct Row {
+    channel: Channel,
+    state: ChannelState,
+    /// Whether a test is on its way.
+    is_tested: bool,
+    row_state: RowState,
+    /// What waits for it. It is read only if the channel is failing.
+    waiting: Vec<WaitingDelivery>,
+}
+
+impl Row {
+    async fn read(
+        context: RequestContext<'_>,
+        channel: Channel,
+        (state, is_tested): (ChannelState, bool),
+    ) -> Result<Self, StoreError> {
+        let row_state = RowState::of(&channel, &state, context.app.service.sends_mail);
+        let waiting = match Standing::of(&channel, &state) {
+            Standing::On | Standing::Unconfirmed => Vec::new(),
+            Standing::Failing | Standing::Disabled => {
+                let deliveries = context.app.store.deliveries((&channel).into()).await?;
+                waiting_for(context.app, &channel, &deliveries).await?
+            }
+        };
+        Ok(Self { channel, state, is_tested, row_state, waiting })
+    }
 }
 
 /// Shows the channels.
@@ -61,108 +142,81 @@ pub(super) async fn page(
     let store = &context.app.store;
     let role = context.member()?.caller.role_in(team.id())?;
     let may_manage = role.grants(Permission::ManageChannels);
-    let mut channels = store.channels(team.id()).await?;
-    channels.sort_by_key(|channel| (channel.created_at, channel.id));
+    let channels = store.channels(team.id()).await?;
     let places: Vec<ChannelRef> = channels.iter().map(ChannelRef::from).collect();
     let states = store.states_and_tests_of_channels(&places).await?;
-    let waiting =
-        channels.iter().zip(&states).map(|(channel, (state, _))| waiting(context, channel, state));
-    let waiting = try_join_all(waiting).await?;
-    let status = match refused {
-        Some(Refused::Addition(_, status)) => status,
-        Some(Refused::Of(..)) => StatusCode::UNPROCESSABLE_ENTITY,
-        None => StatusCode::OK,
-    };
-    let problem_of = |channel: &Channel| match &refused {
-        Some(Refused::Of(id, why)) if *id == channel.id => Some(why.as_str()),
+    let rows = channels.into_iter().zip(states);
+    let rows = rows.map(|(channel, state)| Row::read(context, channel, state));
+    let mut rows = try_join_all(rows).await?;
+    rows.sort_by_key(|row| (row.row_state, row.channel.created_at, row.channel.id));
+    let problem_of = |row: &Row| match &refused {
+        Some((id, why)) if *id == row.channel.id => Some(why.as_str()),
         _ => None,
     };
     let clock = context.clock(Some(&team.team));
     let content = html! {
         @if refused.is_none() { (layout::notice(context, &NOTICES)) }
-        @if !channels.is_empty() {
+        @if !rows.is_empty() {
             section.card aria-label="Channels" {
                 ul.rows {
-                    @for ((channel, state), waiting) in channels.iter().zip(&states).zip(&waiting) {
-                        (one((channel, state, clock), &leads_to(channel, &channels), waiting, may_manage, problem_of(channel)))
-                    }
+                    @for row in &rows { (one(row, &leads_to(row, &rows), clock, may_manage, problem_of(row))) }
                 }
             }
         }
+        @if !may_manage { p.quiet { "Owners and admins of the team can add and change channels." } }
+    };
+    let status = match refused {
+        Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        None => StatusCode::OK,
+    };
+    let states: Vec<RowState> = rows.iter().map(|row| row.row_state).collect();
+    let add = html! {
         @if may_manage {
-            @match &refused {
-                Some(Refused::Addition(input, _)) => (form(team, input)),
-                _ => (form(team, &FormInput::default())),
+            a.btn.main href={ "/teams/" (team.id()) "/channels/new" } {
+                (Icon::Plus.shape()) span { "Add" span.wide { " channel" } }
             }
-        } @else {
-            p.quiet { "Owners and admins of the team can add and change channels." }
         }
     };
-    let standings: Vec<Standing> = channels
-        .iter()
-        .zip(&states)
-        .map(|(channel, (state, _))| Standing::of(channel, state))
-        .collect();
-    let lead = match channels.is_empty() {
-        true => "Nobody is notified of issues until there is a channel.",
-        false => "Where notifications of issues go.",
-    };
-    let title = Heading::new(headline(&standings)).lead(html! { p.quiet { (lead) } });
+    let lead = html! { p.quiet { (lead(&states)) } };
+    let title = Heading::new(headline(&states)).lead(lead).actions(add);
     Ok(layout::team_page(context, (&team.team, NavTab::Channels), status, title, &content))
-}
-
-/// What waits for a channel. It is read only if the channel is failing.
-async fn waiting(
-    context: RequestContext<'_>,
-    channel: &Channel,
-    state: &ChannelState,
-) -> Result<Vec<WaitingDelivery>, StoreError> {
-    match Standing::of(channel, state) {
-        Standing::On | Standing::Unconfirmed => Ok(Vec::new()),
-        Standing::Failing | Standing::Disabled => {
-            let deliveries = context.app.store.deliveries(channel.into()).await?;
-            waiting_for(context.app, channel, &deliveries).await
-        }
-    }
 }
 
 /// A channel, with its actions.
 fn one(
-    (channel, (state, is_tested), clock): (&Channel, &(ChannelState, bool), Clock<'_>),
+    row: &Row,
     leads_to: &str,
-    waiting: &[WaitingDelivery],
+    clock: Clock<'_>,
     may_manage: bool,
     problem: Option<&str>,
 ) -> Markup {
-    let standing = Standing::of(channel, state);
+    let Row { channel, state, is_tested, row_state, .. } = row;
     let kind = channel.target.kind();
-    let (look, word) = word(standing);
+    let (look, word) = row_state.word();
     html! {
         li.w.top0 id=(channel.id) {
             span.face.l.sq.xl { (Icon::from(kind).shape()) }
             div.grow {
                 div.row { b { bdi { (channel.name) } } (look.bare(word)) }
                 p.quiet.small.cut { (kind.description().label) " · " bdi { (leads_to) } }
-                p.small.m1 { (wanted(channel)) span.quiet { " · " (delivered(channel, state, clock)) } }
+                p.small.m1 {
+                    (wanted(channel))
+                    span.quiet {
+                        " · "
+                        @match state.notified_at(channel) {
+                            Some(at) => { "Last delivered " (clock.instant(at)) }
+                            None => "Nothing delivered yet",
+                        }
+                    }
+                }
                 @if *is_tested || state.last_test.is_some() {
-                    p.small.quiet { "Last test " (last_test(state, *is_tested, clock)) }
+                    p.small.quiet { "Last test " (last_test(row, clock)) }
                 }
             }
-            @if may_manage { (actions(channel, standing)) }
+            @if may_manage { (actions(row)) }
             @if let Some(problem) = problem { (layout::problem(problem)) }
-            (troubles((channel, state, clock), standing, waiting))
-        }
-    }
-}
-
-fn delivered(channel: &Channel, state: &ChannelState, clock: Clock<'_>) -> Markup {
-    // The email that asks to confirm an address is not a notification.
-    let began = channel.began();
-    let delivered_at = state.delivered_at.filter(|at| began.is_some_and(|began| *at >= began));
-    html! {
-        @match delivered_at {
-            Some(at) => { "Last delivered " (clock.instant(at)) }
-            None => "Nothing delivered yet",
+            @if *row_state == RowState::NoMail { (layout::note(look, &no_mail())) }
+            (troubles(row, clock))
         }
     }
 }
@@ -173,17 +227,13 @@ fn failures(state: &ChannelState) -> impl Iterator<Item = &FailedAttempt> + Clon
 }
 
 /// Why a channel does not receive its alerts, and what waits.
-fn troubles(
-    (channel, state, clock): (&Channel, &ChannelState, Clock<'_>),
-    standing: Standing,
-    waiting: &[WaitingDelivery],
-) -> Markup {
+fn troubles(Row { channel, state, row_state, waiting, .. }: &Row, clock: Clock<'_>) -> Markup {
     let disabled = channel.disabled.as_ref().or(state.disabled.as_ref());
     let failed = failures(state);
     // The reason of a failure is shown once, although other lines may have the same.
     let reason = disabled.map(|disabled| &disabled.reason).or(state.held.as_ref());
     let before = iter::once(reason).chain(failed.clone().map(|failed| Some(&failed.why)));
-    let (look, _) = word(standing);
+    let (look, _) = row_state.word();
     html! {
         @if disabled.is_some() || state.held.is_some() || !state.log.is_empty() || !waiting.is_empty() {
             div class={ "note " (look.class()) } {
@@ -205,7 +255,7 @@ fn troubles(
                             "Waiting: " bdi { (message.what) }
                             @match message.due {
                                 Some(due) => { ", next attempt " (clock.instant(due)) }
-                                None if standing == Standing::Disabled => ", until the channel is enabled",
+                                None if disabled.is_some() => ", until the channel is enabled",
                                 None => ", given up",
                             }
                         }
@@ -218,14 +268,17 @@ fn troubles(
 }
 
 /// The outcome of the last test, or that a test is in progress.
-fn last_test(state: &ChannelState, is_tested: bool, clock: Clock<'_>) -> Markup {
+fn last_test(Row { channel, state, is_tested, .. }: &Row, clock: Clock<'_>) -> Markup {
     let failed = state.last_test.as_ref().and_then(|test| test.failed.as_ref());
     // With the failures of the channel.
     let mut shown = state.held.iter().chain(failures(state).map(|attempt| &attempt.why));
     let is_shown = shown.any(|shown| Some(shown) == failed);
     html! {
         @match &state.last_test {
-            _ if is_tested => "is on its way",
+            _ if *is_tested => {
+                "is on its way. "
+                a href={ "/teams/" (channel.team) "/channels" } { "Show the result" }
+            }
             Some(TestOutcome { at, failed: None, .. }) => { "delivered " (clock.instant(*at)) }
             Some(TestOutcome { at, failed: Some(why), .. }) => {
                 "failed " (clock.instant(*at))
@@ -236,27 +289,35 @@ fn last_test(state: &ChannelState, is_tested: bool, clock: Clock<'_>) -> Markup 
     }
 }
 
-fn actions(channel: &Channel, standing: Standing) -> Markup {
+fn actions(Row { channel, state, row_state, waiting, .. }: &Row) -> Markup {
     let path = |verb: &str| format!("/teams/{}/channels/{}/{verb}", channel.team, channel.id);
     let button = |verb: &str, word: &str| {
         html! { form method="post" action=(path(verb)) { button.s { (word) } } }
     };
+    // Somebody who has just added it may have entered a wrong URL.
+    let has_failed = matches!(row_state, RowState::Failing | RowState::Refused);
+    let may_be_wrong = has_failed && state.notified_at(channel).is_none();
     html! {
         div.row.top0 {
-            @match standing {
-                Standing::On => (button("test", "Send test")),
-                Standing::Failing => {
-                    (button("resend", "Try again"))
+            @match row_state {
+                RowState::Working | RowState::Untested => (button("test", "Send test")),
+                RowState::Failing => {
+                    @if !waiting.is_empty() || !may_be_wrong { (button("resend", "Try again")) }
                     (button("test", "Send test"))
                 }
-                Standing::Unconfirmed => (button("resend", "Ask again")),
-                Standing::Disabled => (button("enable", "Enable")),
+                RowState::Unconfirmed => (button("resend", "Ask again")),
+                RowState::Refused | RowState::Off => (button("enable", "Enable")),
+                RowState::NoMail => {}
+            }
+            @if may_be_wrong {
+                a.btn.s href=(path("edit")) { "Edit" }
+                (button("remove", "Delete"))
             }
             details.menu {
                 summary.btn.s.sq.sq2 { span.hide { "Actions for " (channel.name) } (Icon::More.shape()) }
                 div.pop {
                     a href=(path("edit")) { (Icon::Edit.shape()) "Edit" }
-                    @if standing != Standing::Disabled {
+                    @if !matches!(row_state, RowState::Refused | RowState::Off) {
                         form method="post" action=(path("disable")) { button { (Icon::Pause.shape()) "Disable" } }
                         hr;
                     }
@@ -270,39 +331,48 @@ fn actions(channel: &Channel, standing: Standing) -> Markup {
     }
 }
 
-/// The state of a channel, in a word.
-const fn word(standing: Standing) -> (Look, &'static str) {
-    match standing {
-        Standing::On => (Look::Up, "Working"),
-        Standing::Failing => (Look::Issues, "Not delivering"),
-        Standing::Unconfirmed => (Look::Pending, "Waiting for confirmation"),
-        Standing::Disabled => (Look::Paused, "Disabled"),
+/// How many channels work, as a heading. Those that a person has disabled do not count.
+fn headline(channels: &[RowState]) -> String {
+    let count = |state| channels.iter().filter(|one| **one == state).count();
+    let (all, on) = (channels.len(), channels.len() - count(RowState::Off));
+    match (on, count(RowState::Working)) {
+        (0, _) if all == 0 => "No channels yet".to_owned(),
+        (0, _) if all == 1 => "Your channel is disabled".to_owned(),
+        (0, _) => format!("All {all} channels are disabled"),
+        (1, 1) if all == 1 => "Your channel is working".to_owned(),
+        (1, 1) => "One channel is working".to_owned(),
+        (1, _) => match channels.first() {
+            Some(RowState::Untested) => "Your channel isn’t tested yet",
+            Some(RowState::Unconfirmed) => "Your channel waits for confirmation",
+            _ => "Your channel isn’t delivering",
+        }
+        .to_owned(),
+        (on, working) if working == on => format!("All {on} channels are working"),
+        (on, working) => {
+            let verb = if working == 1 { "is" } else { "are" };
+            format!("{} of {on} channels {verb} working", capitalized(&spelled(working)))
+        }
     }
 }
 
-/// The state of all channels of a team, as a heading.
-fn headline(channels: &[Standing]) -> String {
-    let count = |standing| channels.iter().filter(|one| **one == standing).count();
-    let (total, failing, on) = (channels.len(), count(Standing::Failing), count(Standing::On));
-    match (total, failing) {
-        (0, _) => "No channels yet".to_owned(),
-        (1, 1) => "Your channel isn’t delivering".to_owned(),
-        (_, 0) if on == total => {
-            if total == 1 {
-                "Your channel is working".to_owned()
-            } else {
-                format!("All {total} channels are working")
-            }
-        }
-        (_, 0) => format!(
-            "{} of {} working",
-            capitalized(&spelled(on)),
-            counted(total, "channel is", "channels are")
-        ),
-        (_, 1) => format!("One of {total} channels isn’t delivering"),
-        (_, failing) => {
-            format!("{} of {total} channels aren’t delivering", capitalized(&spelled(failing)))
-        }
+/// What the other channels are doing, as a sentence.
+fn lead(channels: &[RowState]) -> String {
+    if channels.is_empty() {
+        return "Nobody is notified of issues until there is a channel.".to_owned();
+    }
+    if channels.len() == 1 {
+        return "Where notifications of issues go.".to_owned();
+    }
+    let counts = RowState::COUNTED.iter().filter_map(|(state, one, many)| {
+        let count = channels.iter().filter(|other| *other == state).count();
+        let says = if count == 1 { one } else { many };
+        (count > 0).then(|| format!("{} {says}", spelled(count)))
+    });
+    let no_mail = channels.contains(&RowState::NoMail);
+    let parts = counts.chain(no_mail.then(|| "this service can’t send email".to_owned()));
+    match listed(&parts.collect::<Vec<_>>()) {
+        none if none.is_empty() => "Where notifications of issues go.".to_owned(),
+        parts => format!("{}.", capitalized(&parts)),
     }
 }
 
@@ -320,11 +390,12 @@ fn wanted(channel: &Channel) -> String {
 }
 
 /// Where a channel leads. If another channel looks the same, it also shows the beginning of the URL's digest.
-fn leads_to(channel: &Channel, all: &[Channel]) -> String {
+fn leads_to(Row { channel, .. }: &Row, all: &[Row]) -> String {
     /// How many digits of a digest are shown.
     const DIGITS: usize = 6;
     let shown = channel.target.leads_to();
-    let looks_same = |other: &Channel| other.id != channel.id && other.target.leads_to() == shown;
+    let looks_same =
+        |other: &Row| other.channel.id != channel.id && other.channel.target.leads_to() == shown;
     match channel.target.masked().and_then(|url| url.digest.get(..DIGITS)) {
         Some(digest) if all.iter().any(looks_same) => format!("{shown} (URL {digest})"),
         _ => shown.to_owned(),

@@ -209,15 +209,26 @@ impl FormInput {
 
     /// Says that nothing was saved. Shows the reason if it concerns none of these fields, because it would appear
     /// nowhere else.
-    pub(crate) fn unsaved<'a>(&self, mut names: impl Iterator<Item = &'a str>) -> Markup {
+    pub(crate) fn unsaved<'a>(&self, names: impl Iterator<Item = &'a str>) -> Markup {
+        self.not_done("Changes not saved.", "Correct what is marked below, and save again.", names)
+    }
+
+    /// Says what was not done, and what to do about the marked fields. Shows the reason if it concerns none of these
+    /// fields.
+    pub(crate) fn not_done<'a>(
+        &self,
+        what: &str,
+        to_do: &str,
+        mut names: impl Iterator<Item = &'a str>,
+    ) -> Markup {
         html! {
             @if let Some(refusal) = &self.refusal {
                 (layout::note(Look::Down, &html! {
-                    b { "Changes not saved." }
+                    b { (what) } " "
                     @if !names.any(|name| self.problems(name).invalid().is_some()) {
-                        " " (refusal.message())
+                        (refusal.message())
                     } @else {
-                        " Correct what is marked below, and save again."
+                        (to_do)
                     }
                 }))
             }
@@ -236,10 +247,24 @@ impl FormInput {
 
     /// A line of text with its label.
     pub(crate) fn input<'l>(&self, name: &str, kind: &str, label: impl Into<Label<'l>>) -> Markup {
+        self.line(name, kind, label.into(), None)
+    }
+
+    /// A line of text with its label, and with an example while it is empty.
+    pub(crate) fn input_like<'l>(
+        &self,
+        name: &str,
+        label: impl Into<Label<'l>>,
+        example: &str,
+    ) -> Markup {
+        self.line(name, "text", label.into(), Some(example))
+    }
+
+    fn line(&self, name: &str, kind: &str, label: Label<'_>, example: Option<&str>) -> Markup {
         self.labeled(name, label, |described, invalid| {
             html! {
                 input id=(name) type=(kind) autocomplete="off" name=(name) value=(self.text(name))
-                    aria-describedby=[described] aria-invalid=[invalid];
+                    placeholder=[example] aria-describedby=[described] aria-invalid=[invalid];
             }
         })
     }

@@ -72,7 +72,7 @@ fn page(shown: &Shown) -> Value {
 fn status(shown: &Shown) -> Value {
     let (indicator, description) = match shown.page.summary() {
         PageSummary::Operational => ("none", "All Systems Operational"),
-        PageSummary::Unknown => ("none", "Not Checked Yet"),
+        PageSummary::Unknown => ("none", "No Data"),
         PageSummary::Maintenance => ("none", "Service Under Maintenance"),
         PageSummary::Degraded => ("minor", "Partially Degraded Service"),
         PageSummary::PartialOutage => ("major", "Partial System Outage"),

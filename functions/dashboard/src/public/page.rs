@@ -4,6 +4,7 @@
 use jiff::ToSpan as _;
 use jiff::civil::Date;
 use maud::{Markup, html};
+use vedette_domain::accounts::plan::cadence_wording;
 use vedette_domain::id::ComponentId;
 use vedette_domain::sites::site_state::SiteState;
 use vedette_domain::status_pages::{
@@ -98,8 +99,22 @@ fn summary(shown: &Shown, times: Times<'_>) -> Markup {
             div {
                 h1 { (title) }
                 @if let Some(message) = &page.message { p.m1.say.text { (message) } }
+                @if incident.is_none() && !shown.is_stale() { (unchanged(shown, times)) }
             }
             @if let Some(incident) = incident { (progress(shown, incident, times)) }
+        }
+    }
+}
+
+/// Since when the states have been the same, and how soon readers see a change.
+fn unchanged(shown: &Shown, times: Times<'_>) -> Markup {
+    let Some(since) = shown.page.unchanged_since else { return Markup::default() };
+    html! {
+        p.quiet {
+            "Unchanged since " (times.minute(since)) "."
+            @if let Some((shortest, longest)) = shown.page.cadences() {
+                " Checked " @if shortest < longest { "at least " } "every " (cadence_wording(longest)) "."
+            }
         }
     }
 }
@@ -296,7 +311,7 @@ fn sentence(shown: &Shown) -> String {
     };
     match shown.page.summary() {
         PageSummary::Operational => "Everything is up".to_owned(),
-        PageSummary::Unknown => "No data yet".to_owned(),
+        PageSummary::Unknown => "No data".to_owned(),
         PageSummary::Maintenance => {
             affected(ComponentState::Maintenance, "is under maintenance", "are under maintenance")
         }

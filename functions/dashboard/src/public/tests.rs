@@ -53,6 +53,7 @@ fn component(number: u128) -> impl Strategy<Value = PublishedComponent> {
             id: ComponentId(Uuid::from_u128(number)),
             name,
             state,
+            cadence_minutes: response_ms,
             days,
             uptime: CheckCount { checks, failed }.uptime(),
             response_ms,
@@ -96,6 +97,7 @@ fn shown() -> impl Strategy<Value = Shown> {
             let page = PublishedPage {
                 version: VERSION,
                 generated_at: at,
+                unchanged_since: Some(at),
                 name,
                 message,
                 zone: NamedZone::parse(zone).expect("a zone"),

@@ -25,7 +25,8 @@ pub mod teams;
 pub mod webhook;
 
 pub use chat::Chat;
-pub use description::{ChannelInput, KindDescription, Room, UrlInput};
+pub(super) use description::is_in;
+pub use description::{ChannelInput, Destination, KindDescription, Room, UrlInput};
 pub use email::EmailInput;
 pub use request::{ChannelAnswer, ChannelRequest, Failure, InvalidUrl};
 pub use secret::{MaskedUrl, SecretUrl, SigningKey, SigningKeys};

@@ -185,6 +185,12 @@ impl ChannelState {
         failed > self.delivered_at || self.held.is_some()
     }
 
+    /// When the last notification or test arrived. The email that asks to confirm an address is neither.
+    pub fn notified_at(&self, channel: &Channel) -> Option<Timestamp> {
+        let began = channel.began()?;
+        self.delivered_at.filter(|at| *at >= began)
+    }
+
     /// The state while this process sends; `None` if another process does.
     pub fn leased(&self, now: Timestamp) -> Option<Self> {
         if self.is_leased(now) {

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest as _, Sha256};
 use url::{Host, Url};
 
-use super::channel::{ChannelKind, SecretUrl, Target};
+use super::channel::{ChannelKind, SecretUrl, Target, is_in};
 use crate::id::ChannelId;
 use crate::shared_limit::SharedLimit;
 
@@ -52,10 +52,7 @@ fn is_loopback_name(name: &str) -> bool {
 
 /// Whether it is a shared service of any kind of channel.
 fn is_shared_service(name: &str) -> bool {
-    let services = ChannelKind::ALL.into_iter().flat_map(|kind| kind.description().services);
-    services.into_iter().any(|service| {
-        name.strip_suffix(service).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-    })
+    ChannelKind::ALL.into_iter().any(|kind| is_in(name, kind.description().services))
 }
 
 /// When a channel whose message was held back tries again: in the next window, spread over a few seconds.

@@ -17,9 +17,10 @@ pub const PUBLICATION_GRACE: SignedDuration = SignedDuration::from_mins(2);
 /// A page is published again after this time, even if nothing has happened: the figures of today change with every
 /// check.
 const REFRESHED_EVERY: SignedDuration = SignedDuration::from_hours(1);
-/// A page with a monitored site that has not been checked yet is published again after this time: a first check that
-/// succeeds changes nothing else.
-const AWAITED_FOR: SignedDuration = SignedDuration::from_mins(5);
+/// Checks say that a page is published again only if an issue opens or resolves. So nothing else notices that the first
+/// check of a site succeeds, that its checks stop coming, or that they come again. That is looked for no more often than
+/// this.
+const CHECKS_LOOKED_FOR: SignedDuration = SignedDuration::from_mins(5);
 
 /// What is outstanding for a status page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,7 +65,7 @@ impl Publication {
 }
 
 /// When a page that was just published must be published again, if nothing happens until then: when a window that it
-/// shows starts or ends, when the day turns, and once in a while.
+/// shows starts or ends, when too little is known about a site, when the day turns, and once in a while.
 pub fn next_publication(
     page: &StatusPage,
     sites: &BTreeMap<SiteId, SiteFacts>,
@@ -82,7 +83,8 @@ pub fn next_publication(
         let start = window.next_after(now).map(|next| next.start);
         [start, end].into_iter().flatten()
     });
-    let waits = sites.values().any(SiteFacts::is_awaited);
-    let refreshed = later(if waits { AWAITED_FOR } else { REFRESHED_EVERY });
+    let known_until = sites.values().filter_map(SiteFacts::known_until).min();
+    let looked_for = known_until.map(|until| until.max(later(CHECKS_LOOKED_FOR)));
+    let refreshed = later(REFRESHED_EVERY).min(looked_for.unwrap_or(Timestamp::MAX));
     edges.fold(refreshed.min(day_start(tomorrow)), Timestamp::min)
 }

@@ -37,23 +37,35 @@ pub struct SiteFacts {
     pub status: ToolState,
     /// Whether status checks of it run.
     pub is_monitored: bool,
+    /// Minutes between two status checks, as the settings count them.
+    pub cadence_minutes: u32,
+    /// How long that is.
+    pub cadence: SignedDuration,
     /// Its active issues.
     pub active: Vec<Fingerprint>,
 }
 
+/// A site of which no check has completed for this many cadences is unknown to readers.
+const MISSED_CADENCES: i32 = 3;
+
 impl SiteFacts {
-    /// Whether its first check is still to come.
-    pub(super) fn is_awaited(&self) -> bool {
-        self.is_monitored && self.status.latest_completed().is_none()
+    /// Until when its checks say something about it, if no further one completes. `None` if no checks run, and the
+    /// earliest instant if none has completed.
+    pub(super) fn known_until(&self) -> Option<Timestamp> {
+        let checked_at = self.status.latest_completed().map(|latest| latest.id().created_at());
+        let wait = self.cadence.saturating_mul(MISSED_CADENCES);
+        let until = |at: Timestamp| at.saturating_add(wait).unwrap_or(Timestamp::MAX);
+        self.is_monitored.then(|| checked_at.map_or(Timestamp::MIN, until))
     }
 }
 
-/// The page as of an instant. Sites without facts are gone.
+/// The page as of an instant. Sites without facts are gone. `before` is what was published until then.
 pub fn publish(
     page: &StatusPage,
     team: &Team,
     sites: &BTreeMap<SiteId, SiteFacts>,
     incidents: &[PageIncident],
+    before: Option<&PublishedPage>,
     now: Timestamp,
 ) -> PublishedPage {
     let groups = page.groups.iter().map(|group| PublishedGroup {
@@ -67,16 +79,25 @@ pub fn publish(
             })
             .collect(),
     });
+    let groups: Vec<_> = groups.collect();
+    let states = |groups: &[PublishedGroup]| -> Vec<_> {
+        let components = groups.iter().flat_map(|group| &group.components);
+        components.map(|component| (component.id, component.state)).collect()
+    };
+    let same = before.filter(|before| states(&before.groups) == states(&groups));
+    let unchanged_since =
+        same.map_or(now, |same| same.unchanged_since.unwrap_or(same.generated_at));
     PublishedPage {
         version: VERSION,
         generated_at: now,
+        unchanged_since: Some(unchanged_since),
         name: page.name.clone(),
         message: page.message.clone(),
         zone: team.zone.clone(),
         is_unlisted: page.is_unlisted(),
         offers_subscriptions: page.offers_subscriptions,
         today: day_of(now),
-        groups: groups.collect(),
+        groups,
         windows: shown_windows(page, team, now),
         incidents: shown_incidents(page, incidents, now),
     }
@@ -87,10 +108,11 @@ pub fn component_state(
     site: Option<&SiteFacts>,
     is_in_maintenance: bool,
     written: impl IntoIterator<Item = Impact>,
+    now: Timestamp,
 ) -> ComponentState {
     let checked = match site {
         _ if is_in_maintenance => ComponentState::Maintenance,
-        Some(site) => site_state(site),
+        Some(site) => site_state(site, now),
         None => ComponentState::Unknown,
     };
     let written = written.into_iter().filter_map(|impact| match impact {
@@ -101,10 +123,10 @@ pub fn component_state(
     written.fold(checked, ComponentState::max)
 }
 
-/// The state of a site according to its checks. Issues stay active while checks are off, but nothing would notice that
+/// The state of a site according to its checks. Issues stay active while no checks come, but nothing would notice that
 /// they are over.
-fn site_state(site: &SiteFacts) -> ComponentState {
-    if !site.is_monitored || site.status.latest_completed().is_none() {
+fn site_state(site: &SiteFacts, now: Timestamp) -> ComponentState {
+    if site.known_until().is_none_or(|until| until <= now) {
         return ComponentState::Unknown;
     }
     let states = site.active.iter().filter_map(|fingerprint| affects(*fingerprint));
@@ -143,11 +165,15 @@ fn published_component(
         .filter(|incident| !incident.is_resolved() && incident.components.contains(&component.id));
     let impacts = concerning.map(|incident| incident.impact);
     let status = site.map(|site| &site.status);
-    let response = status.filter(|_| component.publishes_response_time);
+    let state = component_state(site, is_in_maintenance, impacts, now);
+    // The last response time says nothing about a site that does not respond now.
+    let has_response = !matches!(state, ComponentState::Down | ComponentState::Unknown);
+    let response = status.filter(|_| component.publishes_response_time && has_response);
     PublishedComponent {
         id: component.id,
         name: component.name.clone(),
-        state: component_state(site, is_in_maintenance, impacts),
+        state,
+        cadence_minutes: site.filter(|site| site.is_monitored).map(|site| site.cadence_minutes),
         days: days(status, retention, now),
         uptime: status
             .and_then(|status| status.recent_checks(COUNTED_DAYS, retention))

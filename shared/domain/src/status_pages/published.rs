@@ -21,6 +21,9 @@ pub struct PublishedPage {
     pub version: u32,
     /// When it was composed.
     pub generated_at: Timestamp,
+    /// Since when no component has changed its state; absent in pages of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unchanged_since: Option<Timestamp>,
     /// The page's name.
     pub name: String,
     /// A message to all readers; null if there is none.
@@ -64,13 +67,17 @@ pub struct PublishedComponent {
     pub name: String,
     /// Its state.
     pub state: ComponentState,
+    /// Minutes between two of its checks; absent if none run, and in pages of earlier versions.
+    #[serde(rename = "cadence", default, skip_serializing_if = "Option::is_none")]
+    pub cadence_minutes: Option<u32>,
     /// The last 90 days, oldest first; the last one is [`PublishedPage::today`].
     #[serde(with = "letters")]
     pub days: Vec<DayUptime>,
     /// Its uptime over the last 30 days; `None` without checks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uptime: Option<Percentage>,
-    /// Its mean response time in the last hour with checks, in milliseconds, if the team publishes it.
+    /// Its mean response time in the last hour with checks, in milliseconds, if the team publishes it, and if the
+    /// component is neither down nor unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_ms: Option<u32>,
 }
@@ -193,6 +200,12 @@ impl PublishedPage {
         self.incidents.iter().filter(|incident| incident.status != IncidentStatus::Resolved)
     }
 
+    /// The shortest and the longest time between two checks of a component, in minutes; `None` if none run.
+    pub fn cadences(&self) -> Option<(u32, u32)> {
+        let cadences = || self.components().filter_map(|component| component.cadence_minutes);
+        cadences().min().zip(cadences().max())
+    }
+
     /// The mean uptime of the components that have been checked, rounded down.
     pub fn uptime(&self) -> Option<Percentage> {
         Percentage::mean(self.components().filter_map(|component| component.uptime))
@@ -209,13 +222,12 @@ impl PublishedPage {
 
     /// What the page says about everything at once: the worst that its components and unresolved incidents say.
     pub fn summary(&self) -> PageSummary {
-        let states = self.components().map(|component| component.state);
-        let known: Vec<_> = states.filter(|state| *state != ComponentState::Unknown).collect();
-        let worst = match known.iter().max() {
+        let states = || self.components().map(|component| component.state);
+        let known = states().filter(|state| *state != ComponentState::Unknown);
+        let worst = match known.max() {
             None => PageSummary::Unknown,
-            Some(ComponentState::Down)
-                if known.iter().all(|state| *state == ComponentState::Down) =>
-            {
+            // A component about which nothing is known may work.
+            Some(ComponentState::Down) if states().all(|state| state == ComponentState::Down) => {
                 PageSummary::MajorOutage
             }
             Some(ComponentState::Down) => PageSummary::PartialOutage,
@@ -270,6 +282,7 @@ mod tests {
             id: ComponentId(Uuid::nil()),
             name: "Shop".to_owned(),
             state: ComponentState::Operational,
+            cadence_minutes: None,
             days: Vec::new(),
             uptime: failed.and_then(|failed| Percentage::of(10_000 - failed, 10_000)),
             response_ms,
@@ -277,6 +290,7 @@ mod tests {
         PublishedPage {
             version: VERSION,
             generated_at: Timestamp::UNIX_EPOCH,
+            unchanged_since: None,
             name: "Meridian".to_owned(),
             message: None,
             zone: NamedZone::utc(),

@@ -80,7 +80,14 @@ fn checked() -> ToolState {
 }
 
 fn facts(active: &[Fingerprint]) -> SiteFacts {
-    SiteFacts { status: checked(), is_monitored: true, active: active.to_vec() }
+    let cadence = SignedDuration::from_mins(5);
+    SiteFacts {
+        status: checked(),
+        is_monitored: true,
+        cadence_minutes: 5,
+        cadence,
+        active: active.to_vec(),
+    }
 }
 
 fn window(name: &str, start: &str, minutes: u32, sites: Option<u128>) -> MaintenanceWindow {
@@ -129,7 +136,7 @@ fn published(
     incidents: &[PageIncident],
 ) -> PublishedPage {
     let sites = sites.into_iter().map(|(number, facts)| (site(number), facts)).collect();
-    publish(&page(), team, &sites, incidents, now())
+    publish(&page(), team, &sites, incidents, None, now())
 }
 
 fn states(page: &PublishedPage) -> Vec<ComponentState> {
@@ -169,8 +176,8 @@ fn the_state_of_a_component_follows_from_checks_windows_and_incidents() {
                 kinds.into_iter().zip(0..).filter(|(_, bit)| has(*bit)).map(|(of, _)| of).collect();
             let (is_monitored, is_checked, is_in_maintenance) = (has(3), has(4), has(5));
             let status = if is_checked { checked() } else { ToolState::new() };
-            let facts = SiteFacts { status, is_monitored, active };
-            let state = component_state(Some(&facts), is_in_maintenance, impact);
+            let facts = SiteFacts { status, is_monitored, ..facts(&active) };
+            let state = component_state(Some(&facts), is_in_maintenance, impact, now());
             let found = match (is_in_maintenance, is_monitored && is_checked) {
                 (true, _) => Maintenance,
                 (false, false) => Unknown,
@@ -187,13 +194,50 @@ fn the_state_of_a_component_follows_from_checks_windows_and_incidents() {
             cases += 1;
         }
         assert_eq!(
-            component_state(None, true, impact),
-            Maintenance.max(component_state(None, false, impact))
+            component_state(None, true, impact, now()),
+            Maintenance.max(component_state(None, false, impact, now()))
         );
     }
-    assert_eq!(component_state(None, false, None), Unknown);
+    assert_eq!(component_state(None, false, None, now()), Unknown);
     assert_eq!(cases, 320);
     assert!(ComponentState::ALL.is_sorted());
+}
+
+#[test]
+fn a_site_whose_checks_stop_coming_is_unknown() {
+    use ComponentState::{Degraded, Down, Operational, Unknown};
+    for (minutes, active, impact, expected) in [
+        (14, vec![], None, Operational),
+        (15, vec![], None, Unknown),
+        (14, vec![Fingerprint::StatusDown], None, Down),
+        (15, vec![Fingerprint::StatusDown], None, Unknown),
+        (15, vec![], Some(Impact::Minor), Degraded),
+    ] {
+        let later = now() + SignedDuration::from_mins(minutes);
+        let found = component_state(Some(&facts(&active)), false, impact, later);
+        assert_eq!(found, expected, "{minutes} {active:?}");
+    }
+}
+
+#[test]
+fn a_page_says_since_when_no_state_has_changed() {
+    let (team, page) = (team(), page());
+    let publish = |active: &[Fingerprint], before: Option<&PublishedPage>, minutes| {
+        let sites = BTreeMap::from([(site(1), facts(active))]);
+        let later = now() + SignedDuration::from_mins(minutes);
+        publish(&page, &team, &sites, &[], before, later)
+    };
+    let first = publish(&[], None, 0);
+    assert_eq!(first.unchanged_since, Some(now()));
+    assert_eq!(first.cadences(), Some((5, 5)));
+    let same = publish(&[Fingerprint::SslExpiring], Some(&first), 2);
+    assert_eq!(same.unchanged_since, Some(now()), "readers do not notice that");
+    let down = publish(&[Fingerprint::StatusDown], Some(&same), 3);
+    assert_eq!(down.unchanged_since, Some(down.generated_at));
+    // An earlier version has published the same.
+    let older = PublishedPage { unchanged_since: None, ..down.clone() };
+    let next = publish(&[Fingerprint::StatusDown], Some(&older), 4);
+    assert_eq!(next.unchanged_since, Some(down.generated_at));
 }
 
 #[test]
@@ -220,7 +264,7 @@ fn the_worst_state_and_the_worst_incident_sum_a_page_up() {
             vec![],
             PageSummary::MajorOutage,
         ),
-        (vec![(1, facts(&[StatusDown]))], vec![], PageSummary::MajorOutage),
+        (vec![(1, facts(&[StatusDown]))], vec![], PageSummary::PartialOutage),
         (vec![(1, facts(&[]))], vec![], PageSummary::Operational),
         (vec![], vec![], PageSummary::Unknown),
     ] {
@@ -361,7 +405,7 @@ fn windows_are_shown_with_the_components_that_they_cover() {
     );
     assert_eq!(states(&page), [ComponentState::Maintenance; 3]);
     let named = StatusPage { names_windows: true, ..super::tests::page() };
-    let named = publish(&named, &team, &BTreeMap::new(), &[], now());
+    let named = publish(&named, &team, &BTreeMap::new(), &[], None, now());
     assert_eq!(named.windows[1].name, "Secret project");
     assert_eq!(named.windows[1].id, page.windows[1].id, "the same whenever it is composed");
 }
@@ -373,20 +417,27 @@ fn a_page_is_published_again_when_time_changes_it() {
         next_publication(&super::tests::page(), &sites, team, now()).to_string()
     };
     let all = [1, 2, 3].map(|number| (number, facts(&[])));
-    assert_eq!(next(&team(), &all), "2026-11-20T10:54:00Z", "once an hour");
+    assert_eq!(next(&team(), &all), "2026-11-20T10:09:00Z", "when no check has come");
+    let mut seldom = all.clone();
+    for (_, facts) in &mut seldom {
+        facts.cadence = SignedDuration::from_mins(30);
+    }
+    assert_eq!(next(&team(), &seldom), "2026-11-20T10:54:00Z", "once an hour");
+    seldom[1].1.cadence = SignedDuration::from_mins(1);
+    assert_eq!(next(&team(), &seldom), "2026-11-20T09:59:00Z", "but not too often");
     let mut new = all.clone();
     new[2].1.status = ToolState::default();
     assert_eq!(next(&team(), &new), "2026-11-20T09:59:00Z", "until all are known");
     new[2].1.is_monitored = false;
-    assert_eq!(next(&team(), &new), "2026-11-20T10:54:00Z", "nothing comes of a paused site");
-    assert_eq!(next(&team(), &all[..2]), "2026-11-20T10:54:00Z", "nor of one that is gone");
-    let starting = under([window("Deploy", "2026-11-20T10:10", 60, Some(2))]);
-    assert_eq!(next(&starting, &all), "2026-11-20T10:10:00Z");
-    let ending = under([window("Deploy", "2026-11-20T09:10", 60, Some(2))]);
-    assert_eq!(next(&ending, &all), "2026-11-20T10:10:00Z");
-    let elsewhere = under([window("Deploy", "2026-11-20T10:10", 60, Some(77))]);
-    assert_eq!(next(&elsewhere, &all), "2026-11-20T10:54:00Z");
-    let late = at("2026-11-20T23:30:00Z");
+    assert_eq!(next(&team(), &new), "2026-11-20T10:09:00Z", "nothing comes of a paused site");
+    assert_eq!(next(&team(), &[]), "2026-11-20T10:54:00Z", "nor of one that is gone");
+    let starting = under([window("Deploy", "2026-11-20T10:05", 60, Some(2))]);
+    assert_eq!(next(&starting, &all), "2026-11-20T10:05:00Z");
+    let ending = under([window("Deploy", "2026-11-20T09:05", 60, Some(2))]);
+    assert_eq!(next(&ending, &all), "2026-11-20T10:05:00Z");
+    let elsewhere = under([window("Deploy", "2026-11-20T10:05", 60, Some(77))]);
+    assert_eq!(next(&elsewhere, &all), "2026-11-20T10:09:00Z");
+    let late = at("2026-11-20T23:57:00Z");
     let sites = all.iter().map(|(number, facts)| (site(*number), facts.clone())).collect();
     let next = next_publication(&super::tests::page(), &sites, &team(), late);
     assert_eq!(next.to_string(), "2026-11-21T00:00:00Z", "the day turns");
@@ -530,7 +581,7 @@ fn anything() -> impl Strategy<Value = (Team, BTreeMap<SiteId, SiteFacts>)> {
         (issues, any::<bool>(), any::<bool>()).prop_map(|(active, is_monitored, checks)| {
             let status = if checks { checked() } else { ToolState::new() };
             let status = ToolState { failure: Some(SECRET.to_owned()), ..status };
-            SiteFacts { status, is_monitored, active }
+            SiteFacts { status, is_monitored, ..facts(&active) }
         });
     let sites = proptest::collection::vec(facts, 0..=3);
     let windows = proptest::collection::vec((0..3_u128, any::<bool>()), 0..3);
@@ -556,14 +607,15 @@ proptest! {
                 ..incident(0xabd, Impact::Major, &[IncidentStatus::Investigating])
             },
         ];
-        let page = publish(&page(), &team, &sites, &incidents, now());
+        let page = publish(&page(), &team, &sites, &incidents, None, now());
         let document = serde_json::to_value(&page).expect("JSON");
         let mut found = BTreeSet::new();
         paths(&document, "", &mut found);
         let known: BTreeSet<String> = [
-            ".version", ".generated_at", ".name", ".message", ".zone", ".is_unlisted", ".today",
+            ".version", ".generated_at", ".unchanged_since", ".name", ".message", ".zone", ".is_unlisted", ".today",
             ".groups[].name", ".groups[].components[].id", ".groups[].components[].name",
-            ".groups[].components[].state", ".groups[].components[].days",
+            ".groups[].components[].state", ".groups[].components[].cadence",
+            ".groups[].components[].days",
             ".groups[].components[].uptime", ".groups[].components[].response_ms",
             ".incidents[].id", ".incidents[].title", ".incidents[].impact", ".incidents[].status",
             ".incidents[].components[]", ".incidents[].started_at", ".incidents[].resolved_at",

@@ -18,11 +18,34 @@ pub struct KindDescription {
     pub about: &'static str,
     /// The fields for where messages go. One of them is required.
     pub fields: &'static [InputField],
+    /// What forms say about the required field.
+    pub destination: Destination,
     /// The domains of shared services that have limits of their own. Each team's messages to them are counted
     /// separately, so that no team uses up what another may send.
     pub services: &'static [&'static str],
+    /// The domains that take the messages of this kind only, so that no channel of another kind can lead there.
+    pub own_domains: &'static [&'static str],
     /// How much of an alert about many issues fits into a message.
     pub room: Room,
+}
+
+/// What forms say about where messages go.
+#[derive(Debug)]
+pub struct Destination {
+    /// Its name.
+    pub label: &'static str,
+    /// An example.
+    pub example: &'static str,
+    /// Where people find it.
+    pub help: &'static str,
+}
+
+/// Whether a host is one of these domains, or below one of them.
+pub(in crate::alerts) fn is_in(host: &str, domains: &[&str]) -> bool {
+    let is_below = |domain: &&str| {
+        host.strip_suffix(*domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
+    domains.iter().any(is_below)
 }
 
 input! {
@@ -109,6 +132,36 @@ mod tests {
                 assert!(!format!("{target:?}").contains("tk_s3cr3t"));
                 assert_eq!(target.default_name(), "ntfy");
             }
+        }
+    }
+
+    #[test]
+    fn a_host_of_another_kind_is_refused_and_an_unknown_one_is_not() {
+        use ChannelKind::{Discord, Ntfy, Slack, Teams, Webhook};
+        for (kind, url, other) in [
+            (Slack, "https://ntfy.sh/alerts", Some(Ntfy)),
+            (Slack, "https://discord.com/api/webhooks/1/x/slack", Some(Discord)),
+            (Slack, "https://ptb.discord.com./api/webhooks/1/x", Some(Discord)),
+            (Discord, "https://discordapp.com/api/webhooks/1/x", None),
+            (Discord, "https://hooks.slack.com/services/T/B/x", Some(Slack)),
+            (Teams, "https://hooks.slack-gov.com/services/T/B/x", Some(Slack)),
+            (Ntfy, "https://example.webhook.office.com/x", Some(Teams)),
+            (Webhook, "https://example.webhook.office.com/x", Some(Teams)),
+            (Webhook, "https://ntfy.sh/alerts", Some(Ntfy)),
+            // Flows in the cloud read what any program sends, and so does a program of one's own.
+            (Webhook, "https://prod-1.westeurope.logic.azure.com/x", None),
+            (Slack, "https://hooks.zapier.com/x", None),
+            (Slack, "https://chat.example.com/hooks/x", None),
+            (Slack, "https://notdiscord.com/x", None),
+            (Slack, "https://127.0.0.1/x", None),
+        ] {
+            let found = read(kind, &json!({ "url": url })).map(|(target, _)| target.kind());
+            let expected = other.map(|other| {
+                let label = other.description().label;
+                let why = format!("The url field belongs to {label}; add a channel of that type.");
+                ValidationError::new("url", why)
+            });
+            assert_eq!(found.err(), expected, "{kind} {url}");
         }
     }
 

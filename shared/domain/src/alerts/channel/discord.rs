@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::chat::Chat;
-use super::description::{KindDescription, Room, UrlInput};
+use super::description::{Destination, KindDescription, Room, UrlInput};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::SecretUrl;
 use crate::alerts::text::cut;
@@ -30,11 +30,20 @@ pub struct Discord {
     pub url: SecretUrl,
 }
 
+/// Discord's domains, of which the second is the old one.
+const DOMAINS: &[&str] = &["discord.com", "discordapp.com"];
+
 pub(super) const DESCRIPTION: KindDescription = KindDescription {
     label: "Discord",
     about: "A webhook of a Discord channel",
     fields: UrlInput::FIELDS,
-    services: &["discord.com", "discordapp.com"],
+    destination: Destination {
+        label: "Webhook URL",
+        example: "https://discord.com/api/webhooks/…",
+        help: "In Discord, edit the channel, and choose Integrations, then Webhooks.",
+    },
+    services: DOMAINS,
+    own_domains: DOMAINS,
     room: Room::Common,
 };
 

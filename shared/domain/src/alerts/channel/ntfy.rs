@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::chat::Chat;
-use super::description::{KindDescription, Room};
+use super::description::{Destination, KindDescription, Room};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::SecretUrl;
 use crate::alerts::text::cut;
@@ -92,11 +92,20 @@ const ACCESS_TOKEN: TextRule<NtfyToken> = TextRule {
     },
 };
 
+/// The public server's domain.
+const DOMAINS: &[&str] = &["ntfy.sh"];
+
 pub(super) const DESCRIPTION: KindDescription = KindDescription {
     label: "ntfy",
     about: "A topic of an ntfy server (ntfy.sh, or your own)",
     fields: NtfyInput::FIELDS,
-    services: &["ntfy.sh"],
+    destination: Destination {
+        label: "Topic",
+        example: "https://ntfy.sh/my-topic",
+        help: "Its URL, or its name if it is on ntfy.sh. Choose a name that nobody guesses: whoever knows it can read the topic.",
+    },
+    services: DOMAINS,
+    own_domains: DOMAINS,
     room: Room::Own { size: LINES, size_of: size },
 };
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::chat::Chat;
-use super::description::{KindDescription, Room, UrlInput};
+use super::description::{Destination, KindDescription, Room, UrlInput};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::SecretUrl;
 use crate::alerts::Alert;
@@ -44,7 +44,13 @@ pub(super) const DESCRIPTION: KindDescription = KindDescription {
     label: "Slack",
     about: "An incoming webhook of Slack",
     fields: UrlInput::FIELDS,
+    destination: Destination {
+        label: "Webhook URL",
+        example: "https://hooks.slack.com/services/…",
+        help: "The URL of an incoming webhook. In your Slack app’s settings, it is under Incoming Webhooks.",
+    },
     services: HOSTS,
+    own_domains: HOSTS,
     room: Room::Common,
 };
 

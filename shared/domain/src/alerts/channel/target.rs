@@ -5,9 +5,10 @@ use std::fmt;
 use jiff::Timestamp;
 use lettre::address::AddressError;
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use super::chat::Chat;
-use super::description::{ChannelInput, KindDescription};
+use super::description::{ChannelInput, KindDescription, is_in};
 use super::secret::{MaskedUrl, SecretUrl, SigningKey, SigningKeys};
 use super::webhook::Webhook;
 use super::{discord, email, ntfy, slack, teams, webhook};
@@ -77,6 +78,7 @@ macro_rules! kinds {
                         None => None,
                     },
                 };
+                let target = target.filter(|target| target.is_at_home(errors));
                 let input = ChannelInput::read(fields, errors);
                 Ok(found.finish(target.zip(input)))
             }
@@ -257,6 +259,21 @@ impl Target {
             Receiver::Chat(chat) => Some(chat.url()),
             Receiver::Program(webhook) => Some(&webhook.url),
         }
+    }
+
+    /// Whether its host takes its messages, as far as that is known. Otherwise, an error says which kind is right.
+    fn is_at_home(&self, errors: &mut Errors) -> bool {
+        let url = self.url().and_then(|url| Url::parse(url.reveal()).ok());
+        let Some(host) = url.as_ref().and_then(Url::domain) else { return true };
+        // A name with a trailing dot is the same host.
+        let host = host.trim_end_matches('.');
+        let of_host = |kind: &ChannelKind| is_in(host, kind.description().own_domains);
+        let owner = ChannelKind::ALL.into_iter().find(of_host);
+        let Some(owner) = owner.filter(|owner| *owner != self.kind()) else { return true };
+        let label = owner.description().label;
+        errors
+            .push("url", format!("The url field belongs to {label}; add a channel of that type."));
+        false
     }
 
     /// The keys that sign requests, if they are signed.
