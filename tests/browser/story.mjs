@@ -218,6 +218,7 @@ async function watchAnOutage(window, team, site, name) {
   await agree(20, "up", "up", 0);
   await soon(8, "the issue is over", async () => (await issue.page.title()).includes("was down") && /icon-up/.test(await issue.page.$eval("link[rel=icon]", (icon) => icon.href)));
   await isHeldBack(issue);
+  await keepsWhatIsInUse(page, `/teams/${team}/maintenance`);
   await failures(1);
   for (const tab of [list, page, issue]) await tab.page.close();
 }
@@ -251,6 +252,26 @@ async function isHeldBack({ page }) {
   await page.evaluate(() => refreshSoon());
   assert.equal(requests, 1);
   await soon(5, "it tries again", () => requests === 2);
+}
+
+/** A row or a field that comes first leaves what somebody has ticked, chosen or opened with its own row. */
+async function keepsWhatIsInUse({ page }, path) {
+  await page.goto(`${address}${path}`);
+  const changed = await page.evaluate(() => {
+    const [next, main] = [document.querySelector("main").cloneNode(true), document.querySelector("main")];
+    const boxes = [...main.querySelectorAll(".check input[type=checkbox]")];
+    const box = boxes.at(-1);
+    box.checked = true;
+    const first = next.querySelector(".check").cloneNode(true);
+    first.querySelector("input").setAttribute("value", "another");
+    first.querySelector("input").id = first.querySelector("label").htmlFor = "another";
+    next.querySelector(".check").before(first);
+    next.querySelector(".stack, .wrap").prepend(Object.assign(document.createElement("section"), { className: "card" }));
+    become(main, next);
+    const added = main.querySelectorAll(".check input[type=checkbox]").length - boxes.length;
+    return { added, isTicked: box.isConnected && box.checked };
+  });
+  assert.deepEqual(changed, { added: 1, isTicked: true });
 }
 
 /** If a page cannot be refreshed, it says so at once, and no longer when it can be refreshed again. */

@@ -474,7 +474,7 @@ async fn an_issue_stays_within_one_read_unit_however_long_it_lives() {
         rev: 1,
         lifecycle,
         timeline,
-        seen: vedette_domain::issues::Seen::default(),
+        seen: vedette_domain::issues::SeenTimes::default(),
         chosen_severity: None,
         summary: "s".repeat(400),
         context: json!({ "measured": "m".repeat(1_500) }),

@@ -1,6 +1,6 @@
 //! Every page says so when the service cannot do its work.
 
-use vedette_runtime::health::Problem;
+use vedette_runtime::health::ServiceProblem;
 use vedette_testkit::TestApp;
 
 use crate::support::{Browser, body};
@@ -19,7 +19,7 @@ async fn every_page_says_what_is_wrong_until_it_is_over() {
     let pages: Vec<String> = pages.collect();
     for is_degraded in [true, false] {
         if is_degraded {
-            let problem = Problem::NotWritable { why: "disk full".to_owned() };
+            let problem = ServiceProblem::NotWritable { why: "disk full".to_owned() };
             test.app.health.report(problem, test.now());
         } else {
             test.app.health.report_over(|_| true);

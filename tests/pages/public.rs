@@ -11,7 +11,7 @@ use vedette_dashboard::{StatusPages, find_public, not_published};
 use vedette_domain::alerts::channel::LinkKey;
 use vedette_domain::status_pages::{ComponentState, PublishedPage};
 use vedette_routing::serve;
-use vedette_runtime::health::Problem;
+use vedette_runtime::health::ServiceProblem;
 use vedette_store::Grant;
 use vedette_testkit::status_pages::published_page;
 use vedette_testkit::{Spent, TestApp, granted};
@@ -640,7 +640,7 @@ async fn a_page_that_is_no_longer_published_says_so() {
     let test = published(|_| {}).await;
     // On one machine, the process knows at once that it cannot publish.
     let why = "the disk is full".to_owned();
-    test.app.health.report(Problem::NotWritable { why }, test.now());
+    test.app.health.report(ServiceProblem::NotWritable { why }, test.now());
     test.advance(SignedDuration::from_mins(2));
     let page = get(&test, "/status/meridian").await;
     let main = text(main_part(&page));

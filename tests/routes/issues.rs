@@ -48,7 +48,7 @@ async fn open(service: &Service, site: SiteId, fingerprint: Fingerprint) -> Issu
             rev: 1,
             lifecycle,
             timeline: Timeline::default().then(lifecycle),
-            seen: vedette_domain::issues::Seen::default(),
+            seen: vedette_domain::issues::SeenTimes::default(),
             chosen_severity: None,
             summary: format!("{fingerprint} on example.com"),
             context: json!({ "measured": null }),

@@ -80,25 +80,37 @@ function tick(within) {
   }
 }
 
-// What a part of a page is, so that it is found again in a newer version of the page.
-function identity(part) {
-  if (part.nodeType !== Node.ELEMENT_NODE) return part.nodeName;
-  const link = part.matches("tr, li") ? part.querySelector("a[href]") : part;
-  const names = [part.id, link?.getAttribute("href"), part.getAttribute("action"), part.getAttribute("name")];
-  return [part.localName, names.find(Boolean) ?? part.querySelector(":scope > header > h2")?.textContent].join(" ");
+// What names an element, in a newer version of the page too.
+function nameOf(element) {
+  if (element.matches("[type=checkbox], [type=radio]")) return `${element.name}=${element.value}`;
+  return ["id", "href", "action", "name", "for", "aria-labelledby"].map((key) => element.getAttribute(key)).find(Boolean);
 }
 
-// Whether somebody types or chooses something in it, or looks at it more closely.
-function isInUse(part) {
+// What a part of a page is, so that it is found again in a newer version of the page. A row or a field is what is in it.
+function identity(part) {
+  if (part.nodeType !== Node.ELEMENT_NODE) return part.nodeName;
+  const named = nameOf(part) ?? part.querySelector(":scope > header > h2")?.textContent;
+  const within = named || !part.matches("tr, li, label, fieldset, form, .check, .fld") ? [] : part.querySelectorAll("[id], [href], [action], [name]");
+  return [part.localName, named ?? [...within].map(nameOf).find(Boolean)].join(" ");
+}
+
+// Whether it has a text that somebody is typing. A change of the page does not remove it.
+function isTyped(part) {
   if (part.nodeType !== Node.ELEMENT_NODE) return false;
-  const isChanged = (field) =>
-    field === document.activeElement ||
-    (field.type === "checkbox" || field.type === "radio"
-      ? field.checked !== field.defaultChecked
-      : field.tagName === "SELECT"
-        ? [...field.options].some((option) => option.selected !== option.defaultSelected)
-        : field.value !== field.defaultValue);
-  return Boolean(part.querySelector("[data-zoomed], .menu[open]")) || [...part.querySelectorAll("input, textarea, select")].some(isChanged);
+  const fields = [part, ...part.querySelectorAll("input, textarea")].filter((field) => field.matches("textarea, input:not([type=checkbox], [type=radio], [type=hidden])"));
+  return fields.some((field) => field.value !== field.defaultValue);
+}
+
+// The chart is drawn anew. Its table stays open, and it stays as it is while somebody zooms into it.
+function redraw(chart, next) {
+  if ("zoomed" in chart.dataset || chart.matches(":active")) return;
+  const [tables, newer] = [chart, next].map((of) => of.querySelectorAll("details"));
+  newer.forEach((table, place) => {
+    if (!tables[place]) return;
+    become(tables[place], table.cloneNode(true));
+    table.replaceWith(tables[place]);
+  });
+  chart.replaceWith(next);
 }
 
 // Changes a part of the page into its newer version. What is the same stays, with the focus, the selection and what
@@ -110,8 +122,7 @@ function become(part, next) {
     return;
   }
   if ("step" in part.dataset) {
-    // The chart says that it is paused.
-    if (!("zoomed" in part.dataset)) part.replaceWith(next);
+    redraw(part, next);
     return;
   }
   // Whoever reads the page opens and closes parts of it.
@@ -127,7 +138,7 @@ function become(part, next) {
     else part.insertBefore(same ?? child, place);
     if (same) become(same, child);
   }
-  for (const gone of left) if (!isInUse(gone)) gone.remove();
+  for (const gone of left) if (!isTyped(gone)) gone.remove();
 }
 
 // Says why the page is not as it is now, or nothing.
@@ -196,6 +207,11 @@ async function load() {
   document.title = page.title;
   const [icon, newer] = [document, page].map((of) => of.querySelector("link[rel=icon]"));
   if (icon.getAttribute("href") !== newer.getAttribute("href")) icon.replaceWith(newer);
+  // The scripts of a new part run only if the document gets them itself, in their order.
+  for (const { src } of page.querySelectorAll("script[src]")) {
+    if ([...document.scripts].some((script) => script.src === src)) continue;
+    document.head.append(Object.assign(document.createElement("script"), { src, async: false }));
+  }
   const focused = document.activeElement;
   localize(page);
   for (const part of ["header.bar", "#band", "main"]) become(document.querySelector(part), page.querySelector(part));
@@ -273,6 +289,6 @@ if (document.querySelector("main[data-live]")) {
   addEventListener("online", refreshSoon);
   addEventListener("offline", () => {
     clearTimeout(timer);
-    timer = setTimeout(refresh, 1000 * lose());
+    timer = setTimeout(refresh, Math.max(1000 * lose(), heldUntil - Date.now()));
   });
 }

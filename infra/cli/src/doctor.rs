@@ -14,7 +14,7 @@ use vedette_domain::clock::Jump;
 use vedette_domain::time::wire_time_or_null;
 use vedette_embedded::Examination;
 use vedette_runtime::App;
-use vedette_runtime::health::{Notice, Problem as Reported};
+use vedette_runtime::health::{Notice, ServiceProblem as Reported};
 use vedette_store::{StoreError, TableState, budget, retry_on_conflict};
 
 use crate::Failure;
@@ -57,7 +57,7 @@ impl Doctor {
         out: &mut Output<'_>,
     ) -> Result<(), Failure> {
         let mut health = Health::default();
-        health.problems.extend(notices.iter().cloned().map(Problem::from));
+        health.problems.extend(notices.iter().cloned().map(ServiceProblem::from));
         if let Some(data) = data {
             examine_file(data, &mut health).await;
         }
@@ -213,7 +213,7 @@ struct Health {
     overdue: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     deployment: Option<Found>,
-    problems: Vec<Problem>,
+    problems: Vec<ServiceProblem>,
 }
 
 /// The findings about a deployment.
@@ -240,7 +240,7 @@ struct Found {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-struct Problem {
+struct ServiceProblem {
     /// Since when the service reports it. `None` for a problem that this command has found.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "wire_time_or_null")]
     since: Option<Timestamp>,
@@ -248,7 +248,7 @@ struct Problem {
     remedy: String,
 }
 
-impl From<Notice> for Problem {
+impl From<Notice> for ServiceProblem {
     fn from(Notice { since, what, remedy }: Notice) -> Self {
         Self { since: Some(since), what, remedy }
     }
@@ -256,7 +256,11 @@ impl From<Notice> for Problem {
 
 impl Health {
     fn problem(&mut self, what: impl Into<String>, remedy: impl Into<String>) {
-        self.problems.push(Problem { since: None, what: what.into(), remedy: remedy.into() });
+        self.problems.push(ServiceProblem {
+            since: None,
+            what: what.into(),
+            remedy: remedy.into(),
+        });
     }
 
     fn found(&mut self) -> &mut Found {
@@ -289,7 +293,7 @@ impl Show for Health {
         let facts = facts.map(|(name, fact)| format!("{name}: {fact}\n"));
         let unseen = found.iter().flat_map(|found| &found.unseen);
         let unseen = unseen.map(|what| format!("not examined: {what}\n"));
-        let problems = self.problems.iter().map(|Problem { since, what, remedy }| {
+        let problems = self.problems.iter().map(|ServiceProblem { since, what, remedy }| {
             let since = since.map(|since| format!(" since {}", moment(since))).unwrap_or_default();
             format!("problem{since}: {what}\n  to do: {remedy}\n")
         });
@@ -301,7 +305,7 @@ impl Show for Health {
 mod tests {
     use jiff::SignedDuration;
     use vedette_domain::clock::ClockRecord;
-    use vedette_runtime::health::Problem;
+    use vedette_runtime::health::ServiceProblem;
 
     use crate::testing::Bench;
 
@@ -321,7 +325,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_the_service_says_of_itself_is_a_problem() {
-        let disk_full = || Problem::NotWritable { why: "disk full".to_owned() };
+        let disk_full = || ServiceProblem::NotWritable { why: "disk full".to_owned() };
         let bench = Bench::new().await;
         bench.app.health.report(disk_full(), bench.app.clock.now());
         bench.pass(60);

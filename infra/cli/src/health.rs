@@ -33,7 +33,7 @@ pub(crate) fn tell(problems: &[Notice], out: &mut Output<'_>) -> Result<(), Fail
 
 #[cfg(test)]
 mod tests {
-    use vedette_runtime::health::Problem;
+    use vedette_runtime::health::ServiceProblem;
 
     use crate::testing::Bench;
 
@@ -42,7 +42,7 @@ mod tests {
         let bench = Bench::new().await;
         let ran = bench.run("health").await;
         assert_eq!((ran.code, ran.out.as_str()), (0, "healthy\n"));
-        let disk_full = Problem::NotWritable { why: "disk full".to_owned() };
+        let disk_full = ServiceProblem::NotWritable { why: "disk full".to_owned() };
         bench.app.health.report(disk_full, bench.app.clock.now());
         let ran = bench.run("health").await;
         assert_eq!((ran.code, ran.said.as_str()), (1, "the service cannot do all of its work"));

@@ -26,7 +26,7 @@ use vedette_domain::locations::{
 };
 use vedette_http::response::{Response, json};
 use vedette_ops::ErrorChain;
-use vedette_runtime::health::Problem;
+use vedette_runtime::health::ServiceProblem;
 use vedette_runtime::{App, Clock, Entropy, Health, RemoteLocations};
 use vedette_store::{Store, StoreError};
 
@@ -181,9 +181,10 @@ impl Agents {
         });
         let names: Vec<&str> = silent.map(|known| known.agent.location.as_str()).collect();
         if names.is_empty() {
-            self.health.report_over(|problem| matches!(problem, Problem::AgentsSilent { .. }));
+            self.health
+                .report_over(|problem| matches!(problem, ServiceProblem::AgentsSilent { .. }));
         } else {
-            self.health.report(Problem::AgentsSilent { agents: names.join(", ") }, now);
+            self.health.report(ServiceProblem::AgentsSilent { agents: names.join(", ") }, now);
         }
     }
 

@@ -16,7 +16,7 @@ use vedette_checker::Engines;
 use vedette_embedded::{Database, Refusals};
 use vedette_notifier::send::Sender;
 use vedette_ops::ErrorChain;
-use vedette_runtime::health::Problem;
+use vedette_runtime::health::ServiceProblem;
 use vedette_runtime::{App, Health, Scheduler};
 
 /// How often to look for overdue work. On AWS, this is once a minute. Here, it also determines how soon changes from
@@ -96,9 +96,9 @@ pub(crate) async fn watch_connection(app: App, engines: Arc<Engines>) {
     loop {
         ticks.tick().await;
         match engines.is_connected() {
-            Some(false) => app.health.report(Problem::NoConnection, app.clock.now()),
+            Some(false) => app.health.report(ServiceProblem::NoConnection, app.clock.now()),
             Some(true) => {
-                app.health.report_over(|problem| matches!(problem, Problem::NoConnection));
+                app.health.report_over(|problem| matches!(problem, ServiceProblem::NoConnection));
             }
             None => {}
         }
@@ -120,12 +120,12 @@ const TRY_AGAIN: Duration = Duration::from_secs(2);
 /// Reports failed writes to the table's file, and when writes succeed again.
 pub(crate) fn report(health: &Health, refusals: &Refusals, now: Timestamp) {
     match refusals.write.clone() {
-        Some(why) => health.report(Problem::NotWritable { why }, now),
-        None => health.report_over(|problem| matches!(problem, Problem::NotWritable { .. })),
+        Some(why) => health.report(ServiceProblem::NotWritable { why }, now),
+        None => health.report_over(|problem| matches!(problem, ServiceProblem::NotWritable { .. })),
     }
     match refusals.sync.clone() {
-        Some(why) => health.report(Problem::NotSynced { why }, now),
-        None => health.report_over(|problem| matches!(problem, Problem::NotSynced { .. })),
+        Some(why) => health.report(ServiceProblem::NotSynced { why }, now),
+        None => health.report_over(|problem| matches!(problem, ServiceProblem::NotSynced { .. })),
     }
 }
 

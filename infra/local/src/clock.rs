@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::time::sleep;
 use tracing::{info, warn};
 use vedette_domain::clock::{ClockRecord, Jump, Pause};
-use vedette_runtime::health::Problem;
+use vedette_runtime::health::ServiceProblem;
 use vedette_runtime::{App, Clock, running_time};
 use vedette_store::{Store, StoreError, unless_conflict};
 
@@ -126,9 +126,10 @@ impl ClockWatch {
     fn report(&self, app: &App) {
         let doubt = self.watched().record.doubt.map(|doubt| doubt.jump);
         match doubt.filter(|jump| jump.is_back() || !jump.while_stopped) {
-            Some(jump) => app.health.report(Problem::ClockJumped { jump }, app.clock.now()),
+            Some(jump) => app.health.report(ServiceProblem::ClockJumped { jump }, app.clock.now()),
             None => {
-                app.health.report_over(|problem| matches!(problem, Problem::ClockJumped { .. }));
+                app.health
+                    .report_over(|problem| matches!(problem, ServiceProblem::ClockJumped { .. }));
             }
         }
     }
@@ -167,7 +168,7 @@ impl fmt::Debug for ClockWatch {
 
 fn is_reported(app: &App) -> bool {
     let ongoing = app.health.ongoing();
-    ongoing.iter().any(|ongoing| matches!(ongoing.problem, Problem::ClockJumped { .. }))
+    ongoing.iter().any(|ongoing| matches!(ongoing.problem, ServiceProblem::ClockJumped { .. }))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::{error, info};
 use vedette_embedded::{DatabaseError, Examination, FileFault, Folder, Watch, examine};
-use vedette_runtime::health::Problem;
+use vedette_runtime::health::ServiceProblem;
 use vedette_runtime::{App, Health};
 
 /// How long a start waits for the check of the table's file.
@@ -61,13 +61,13 @@ pub(crate) async fn watch(app: App, mut files: Watch) {
 
 fn report(health: &Health, faults: &[FileFault], now: Timestamp) {
     if faults.is_empty() {
-        health.report_over(|problem| matches!(problem, Problem::DataFolder { .. }));
+        health.report_over(|problem| matches!(problem, ServiceProblem::DataFolder { .. }));
         return;
     }
     let what = faults.iter().map(|fault| sentence(&fault.to_string())).collect::<Vec<_>>();
     let remedies: BTreeSet<_> = faults.iter().map(|fault| sentence(&fault.remedy())).collect();
     let remedy = remedies.into_iter().collect::<Vec<_>>().join(" ");
-    health.report(Problem::DataFolder { what: what.join(" "), remedy }, now);
+    health.report(ServiceProblem::DataFolder { what: what.join(" "), remedy }, now);
 }
 
 /// Makes a sentence of a text.

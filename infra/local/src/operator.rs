@@ -205,14 +205,14 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use tokio::time::Instant;
-    use vedette_runtime::health::Problem;
+    use vedette_runtime::health::ServiceProblem;
 
     use super::*;
 
     const NOW: Timestamp = Timestamp::UNIX_EPOCH;
 
-    fn full() -> Problem {
-        Problem::NotWritable { why: "disk full".to_owned() }
+    fn full() -> ServiceProblem {
+        ServiceProblem::NotWritable { why: "disk full".to_owned() }
     }
 
     #[test]
@@ -260,7 +260,8 @@ mod tests {
         let sent = notified(0, async |health| {
             health.report(full(), NOW);
             sleep(Duration::from_secs(10)).await;
-            health.report(Problem::NotWritable { why: "input/output error".to_owned() }, NOW);
+            health
+                .report(ServiceProblem::NotWritable { why: "input/output error".to_owned() }, NOW);
             // Like a disk that is almost full.
             for _ in 0..10 {
                 health.report_over(|_| true);

@@ -28,7 +28,7 @@ pub mod tracker;
 
 pub use lifecycle::{Acknowledgement, InvalidTransition, Lifecycle, Transition};
 pub use past::PastIssue;
-pub use problem::{Problem, Seen};
+pub use problem::{Problem, SeenTimes};
 pub(crate) use timeline::TIMELINE_MAX;
 pub use timeline::{Outage, Timeline, TimelineEntry, TimelineKey};
 

@@ -15,7 +15,7 @@ use vedette_domain::clock::{Jump, Pause};
 
 /// What is wrong with the service. To add a problem, add a variant here and its words below.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Problem {
+pub enum ServiceProblem {
     /// Nothing can be saved in the table.
     NotWritable {
         /// The table's error.
@@ -52,7 +52,7 @@ pub enum Problem {
     },
 }
 
-impl Problem {
+impl ServiceProblem {
     /// Whether both are the same kind of problem, whatever their details.
     fn is_same(&self, other: &Self) -> bool {
         discriminant(self) == discriminant(other)
@@ -121,7 +121,7 @@ pub struct Ongoing {
     /// When it was first reported.
     pub since: Timestamp,
     /// What is wrong.
-    pub problem: Problem,
+    pub problem: ServiceProblem,
 }
 
 impl Ongoing {
@@ -136,9 +136,9 @@ impl Ongoing {
 pub struct Notice {
     /// When it was first reported.
     pub since: Timestamp,
-    /// [`Problem::what`].
+    /// [`ServiceProblem::what`].
     pub what: String,
-    /// [`Problem::remedy`].
+    /// [`ServiceProblem::remedy`].
     pub remedy: String,
 }
 
@@ -157,7 +157,7 @@ pub struct Health {
 
 impl Health {
     /// Reports a problem. If a problem of the same kind is already reported, its details are updated.
-    pub fn report(&self, problem: Problem, now: Timestamp) {
+    pub fn report(&self, problem: ServiceProblem, now: Timestamp) {
         self.ongoing.send_if_modified(|ongoing| {
             let mut known = ongoing.iter_mut().map(|known| &mut known.problem);
             match known.find(|known| known.is_same(&problem)) {
@@ -173,7 +173,7 @@ impl Health {
     }
 
     /// Reports the end of problems for which `is_over` holds.
-    pub fn report_over(&self, is_over: impl Fn(&Problem) -> bool) {
+    pub fn report_over(&self, is_over: impl Fn(&ServiceProblem) -> bool) {
         // Parts report much more often that everything is fine than that something is wrong.
         if self.is_well() {
             return;
@@ -195,7 +195,7 @@ impl Health {
     /// each time.
     pub fn cannot_save(&self) -> bool {
         let is_unwritable =
-            |ongoing: &Ongoing| matches!(ongoing.problem, Problem::NotWritable { .. });
+            |ongoing: &Ongoing| matches!(ongoing.problem, ServiceProblem::NotWritable { .. });
         self.ongoing.borrow().iter().any(is_unwritable)
     }
 
@@ -243,8 +243,8 @@ mod tests {
     const EARLY: Timestamp = Timestamp::UNIX_EPOCH;
     const LATE: Timestamp = Timestamp::MAX;
 
-    fn full(why: &str) -> Problem {
-        Problem::NotWritable { why: why.to_owned() }
+    fn full(why: &str) -> ServiceProblem {
+        ServiceProblem::NotWritable { why: why.to_owned() }
     }
 
     #[test]
@@ -261,18 +261,18 @@ mod tests {
         health.clone().report(full("disk full"), LATE);
         assert!(!changes.has_changed().expect("watched"), "nothing new");
         health.report(full("input/output error"), LATE);
-        health.report(Problem::NotSynced { why: "input/output error".to_owned() }, LATE);
+        health.report(ServiceProblem::NotSynced { why: "input/output error".to_owned() }, LATE);
         let expected = [
             Ongoing { since: EARLY, problem: full("input/output error") },
             Ongoing {
                 since: LATE,
-                problem: Problem::NotSynced { why: "input/output error".to_owned() },
+                problem: ServiceProblem::NotSynced { why: "input/output error".to_owned() },
             },
         ];
         assert_eq!(health.ongoing(), expected);
         assert!(health.cannot_save());
 
-        health.report_over(|problem| matches!(problem, Problem::NotWritable { .. }));
+        health.report_over(|problem| matches!(problem, ServiceProblem::NotWritable { .. }));
         assert_eq!(health.ongoing(), expected[1..]);
         assert!(!health.cannot_save());
         health.report(full("disk full"), LATE);

@@ -158,7 +158,7 @@ impl Store {
             let written = write_issue(self.transaction(), site, change, None, now)?;
             return written.commit(audit).await;
         };
-        let change = change.clone().keeping_observations(read);
+        let change = read.keep_observations(change.clone());
         let transaction = write_issue(self.transaction(), site, &change, Some(next), now)?;
         let transaction = write_failing(transaction, site, next.failing_change(read))?;
         let partition = site.id.partition();

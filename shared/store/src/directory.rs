@@ -55,6 +55,15 @@ pub struct DirectoryRow {
     pub newest: BTreeMap<Tool, Newest>,
 }
 
+impl DirectoryRow {
+    /// Whether the checks that decide whether the site is up have begun: those of `status` if it runs, otherwise any.
+    /// Rows of earlier versions do not say which tools have checked the site.
+    pub fn is_judged(&self, runs: impl Fn(Tool) -> bool) -> bool {
+        let is_known = !runs(Tool::Status) || self.newest.is_empty();
+        self.is_checked && (is_known || self.newest.contains_key(&Tool::Status))
+    }
+}
+
 /// The newest checks of a site; `None` for a tool whose checks were all deleted.
 type NewestOfTools = BTreeMap<Tool, Option<Newest>>;
 

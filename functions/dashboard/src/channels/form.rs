@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 use vedette_domain::alerts::channel::{
-    Channel, ChannelInput, ChannelKind, Destination, EventKind, KindDescription, SigningKey, Target,
+    Channel, ChannelInput, ChannelKind, EventKind, KindDescription, SigningKey, Target, TargetField,
 };
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::input::{FieldPresence, Input as _, InputField};
@@ -60,7 +60,7 @@ pub(super) fn form(team: &TeamWithSettings, kind: ChannelKind, input: &FormInput
         ChannelKind::Email => "Optional. Defaults to the address.".to_owned(),
         _ => format!("Optional. Defaults to {}.", kind.description().label),
     };
-    let KindDescription { label, destination: Destination { label: to, example, help }, .. } =
+    let KindDescription { label, destination: TargetField { label: to, example, help }, .. } =
         kind.description();
     html! {
         section.card {

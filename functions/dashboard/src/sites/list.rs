@@ -495,7 +495,8 @@ fn listed<'a>(
             let is_enabled = |tool: Tool| service.runs_on(tool, row, team);
             let active = issues.iter().map(|issue| issue.fingerprint);
             let failing_since = failing.get(&row.id).copied();
-            let state = SiteState::of(active, failing_since.is_some(), is_enabled, row.is_checked);
+            let is_judged = row.is_judged(is_enabled);
+            let state = SiteState::of(active, failing_since.is_some(), is_enabled, is_judged);
             let failing_since = failing_since.filter(|_| state == SiteState::Failing);
             Listed { row, state, issues, failing_since }
         })

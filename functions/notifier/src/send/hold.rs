@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::sync::watch;
 use tracing::{error, info, warn};
 use vedette_runtime::Health;
-use vedette_runtime::health::Problem;
+use vedette_runtime::health::ServiceProblem;
 
 use super::{SendOutcome, SendReason};
 
@@ -183,7 +183,7 @@ impl Hold {
                     Report::Nothing => {}
                     Report::Warning => warn!(why, "mail waits"),
                     Report::Error if is_of_all => {
-                        self.health.report(Problem::MailHeld { why }, now);
+                        self.health.report(ServiceProblem::MailHeld { why }, now);
                     }
                     // The reason may name a recipient, which only the operator may see.
                     Report::Error => error!(why, "the mail server refuses the sender"),
@@ -201,7 +201,7 @@ impl Hold {
         drop(state);
         if is_over {
             info!("mail can be sent again");
-            self.health.report_over(|problem| matches!(problem, Problem::MailHeld { .. }));
+            self.health.report_over(|problem| matches!(problem, ServiceProblem::MailHeld { .. }));
         }
         if is_over || is_first {
             self.recoveries.send_modify(|count| *count += 1);
@@ -328,13 +328,13 @@ mod tests {
         assert_eq!(waits(&hold, 156), Some(299));
         settle(SendReason::Requested, SenderFailure::unavailable("away, too"), 160);
         let reported = || health.ongoing().into_iter().map(|it| it.problem).collect::<Vec<_>>();
-        assert_eq!(reported(), [Problem::MailHeld { why: "away".to_owned() }]);
+        assert_eq!(reported(), [ServiceProblem::MailHeld { why: "away".to_owned() }]);
         let relay = SenderFailure { is_of_all: false, ..SenderFailure::refused("no relay") };
         settle(SendReason::Requested, relay, 165);
         assert_eq!(waits(&hold, 166), Some(289));
         settle(SendReason::Requested, SenderFailure::refused("no"), 170);
         assert_eq!(waits(&hold, 171), Some(899));
-        assert_eq!(reported(), [Problem::MailHeld { why: "no".to_owned() }]);
+        assert_eq!(reported(), [ServiceProblem::MailHeld { why: "no".to_owned() }]);
         settle(SendReason::Requested, SenderFailure::refused("no"), 180);
         assert_eq!(waits(&hold, 181), Some(889), "the same");
     }
@@ -402,7 +402,7 @@ mod tests {
         settle(Ok(()), 1);
         settle(Err(SenderFailure::refused("no").into()), 2);
         let problems: Vec<_> = health.ongoing().into_iter().map(|it| it.problem).collect();
-        assert_eq!(problems, [Problem::MailHeld { why: "no".to_owned() }]);
+        assert_eq!(problems, [ServiceProblem::MailHeld { why: "no".to_owned() }]);
         assert_eq!(settle(Ok(()), 302), SendOutcome::Delivered);
         assert!(health.is_well());
     }

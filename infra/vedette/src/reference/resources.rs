@@ -9,10 +9,24 @@ use vedette_dashboard::PAGES;
 
 /// The resources: their names, and where routes, pages and commands have them. The name of a route or a page begins with
 /// that of a resource; the longest one counts.
-const RESOURCES: [(&str, [&[&str]; 3]); 21] = [
-    ("Teams", [&["teams"], &[], &["team"]]),
+const RESOURCES: [(&str, [&[&str]; 3]); 22] = [
+    (
+        "Teams",
+        [
+            &["teams"],
+            &["names.ask-to-create", "names.create", "names.show-team", "names.rename"],
+            &["team"],
+        ],
+    ),
     ("Plans", [&[], &["plan"], &["plan"]]),
-    ("Users", [&["me"], &["setup", "sign-in"], &["user", "sign-in"]]),
+    (
+        "Users",
+        [
+            &["me"],
+            &["setup", "sign-in", "names.show-user", "names.rename-own"],
+            &["user", "sign-in"],
+        ],
+    ),
     ("Members", [&[], &["members"], &["member"]]),
     ("Tokens", [&[], &["tokens"], &["token"]]),
     ("Time zones of teams", [&["time-zone"], &["time-zone"], &[]]),
@@ -23,6 +37,7 @@ const RESOURCES: [(&str, [&[&str]; 3]); 21] = [
     ("Checks", [&["checks"], &["checks"], &[]]),
     ("Reports", [&["reports"], &["reports"], &[]]),
     ("Issues", [&["issues"], &["issues"], &["issue"]]),
+    ("Outages", [&[], &["outages"], &[]]),
     ("Channels", [&[], &["channels"], &["channel"]]),
     ("Maintenance windows", [&["maintenance-windows"], &["maintenance"], &["maintenance"]]),
     (

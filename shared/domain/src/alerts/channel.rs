@@ -26,7 +26,7 @@ pub mod webhook;
 
 pub use chat::Chat;
 pub(super) use description::is_in;
-pub use description::{ChannelInput, Destination, KindDescription, Room, UrlInput};
+pub use description::{ChannelInput, KindDescription, Room, TargetField, UrlInput};
 pub use email::EmailInput;
 pub use request::{ChannelAnswer, ChannelRequest, Failure, InvalidUrl};
 pub use secret::{MaskedUrl, SecretUrl, SigningKey, SigningKeys};

@@ -195,7 +195,7 @@ mod tests {
             rev: 1,
             lifecycle,
             timeline: Timeline::default().then(lifecycle),
-            seen: crate::issues::Seen::default(),
+            seen: crate::issues::SeenTimes::default(),
             chosen_severity: None,
             summary: summary.to_owned(),
             context: serde_json::Value::Null,

@@ -306,7 +306,7 @@ mod tests {
                 rev: 1,
                 lifecycle: Lifecycle::open(opened_at),
                 timeline: Timeline::default(),
-                seen: crate::issues::Seen::default(),
+                seen: crate::issues::SeenTimes::default(),
                 chosen_severity: None,
                 summary: "it expires on 2026-12-20".to_owned(),
                 context: json!({ "measured": measured }),

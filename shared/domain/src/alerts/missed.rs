@@ -141,7 +141,7 @@ mod tests {
             rev: 1,
             lifecycle,
             timeline,
-            seen: crate::issues::Seen::default(),
+            seen: crate::issues::SeenTimes::default(),
             chosen_severity: None,
             summary: String::new(),
             context: Value::Null,

@@ -75,7 +75,7 @@ mod tests {
             rev: 1,
             lifecycle,
             timeline: Timeline::default().then(lifecycle),
-            seen: crate::issues::Seen::default(),
+            seen: crate::issues::SeenTimes::default(),
             chosen_severity: None,
             summary: String::new(),
             context: json!({ "measured": { "expires_at": "2026-12-10T00:00:00+00:00" } }),

@@ -65,7 +65,7 @@ mod tests {
             rev: 1,
             lifecycle: Lifecycle::open(opened_at),
             timeline: Timeline::default().then(Lifecycle::open(opened_at)),
-            seen: crate::issues::Seen::default(),
+            seen: crate::issues::SeenTimes::default(),
             chosen_severity: None,
             summary: String::new(),
             context: serde_json::Value::Null,

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use crate::id::{IssueId, SiteId, UserId};
     use crate::issues::record::{acknowledge, resolve};
-    use crate::issues::{Fingerprint, Seen};
+    use crate::issues::{Fingerprint, SeenTimes};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(1_795_000_000 + second).expect("a timestamp")
@@ -94,7 +94,7 @@ mod tests {
             rev: before.map_or(1, |issue| issue.rev + 1),
             lifecycle,
             timeline: timeline.then(lifecycle),
-            seen: Seen::default(),
+            seen: SeenTimes::default(),
             chosen_severity: None,
             summary: format!("down since {second}"),
             context: json!({ "failures": 2 }),

@@ -8,9 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_bytes::ByteBuf;
 
-use super::record::Issue;
 use super::timeline::{packed_instant, split_instant};
-use super::{TIMELINE_MAX, TimelineEntry, TimelineKey};
+use super::{TIMELINE_MAX, Timeline, TimelineEntry, TimelineKey};
 
 /// One opening of an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +48,7 @@ impl Problem {
 
 /// What checks saw of an issue.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Seen {
+pub struct SeenTimes {
     /// When checks first saw what each of the newest entries of the timeline says. Earlier versions drop this when
     /// they add an entry, so these are always the newest entries, in the order of the timeline.
     #[serde(rename = "t", default)]
@@ -59,7 +58,7 @@ pub struct Seen {
     pub failed_checks: Option<u32>,
 }
 
-impl Seen {
+impl SeenTimes {
     pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -82,7 +81,7 @@ impl Seen {
 
     /// With another time for the newest entry.
     #[must_use]
-    pub(super) fn last_at(mut self, at: Timestamp) -> Self {
+    pub(crate) fn last_at(mut self, at: Timestamp) -> Self {
         if let Some(last) = self.times.0.last_mut() {
             *last = at;
         }
@@ -115,45 +114,38 @@ impl TryFrom<ByteBuf> for Times {
     }
 }
 
-impl Issue {
-    /// Each opening that the timeline tells of, oldest first.
-    pub fn problems(&self) -> Vec<Problem> {
-        let entries = self.timeline.entries();
-        let Times(times) = &self.seen.times;
-        let unknown = entries.len().saturating_sub(times.len());
-        let seen = |place: usize, entry: &TimelineEntry| {
-            let time = place.checked_sub(unknown).and_then(|place| times.get(place));
-            time.copied().unwrap_or(entry.timestamp).min(entry.timestamp)
-        };
-        let mut problems: Vec<Problem> = Vec::new();
-        for (place, entry) in entries.iter().enumerate() {
-            match (entry.key, problems.last_mut()) {
-                (TimelineKey::Opened, _) => problems.push(Problem {
-                    opened_at: entry.timestamp,
-                    began_at: seen(place, entry),
-                    ended_at: None,
-                }),
-                (TimelineKey::Resolved, Some(Problem { began_at, ended_at: end @ None, .. })) => {
-                    *end = Some(seen(place, entry).max(*began_at));
-                }
-                (TimelineKey::Acknowledged | TimelineKey::Resolved, _) => {}
+/// Each opening that a timeline tells of, oldest first, with when checks saw its entries. `first_failed_at` is the first
+/// failed check of the last opening: earlier versions stored it alone.
+pub(super) fn problems(
+    timeline: &Timeline,
+    seen: &SeenTimes,
+    first_failed_at: Timestamp,
+) -> Vec<Problem> {
+    let entries = timeline.entries();
+    let Times(times) = &seen.times;
+    let unknown = entries.len().saturating_sub(times.len());
+    let seen = |place: usize, entry: &TimelineEntry| {
+        let time = place.checked_sub(unknown).and_then(|place| times.get(place));
+        time.copied().unwrap_or(entry.timestamp).min(entry.timestamp)
+    };
+    let mut problems: Vec<Problem> = Vec::new();
+    for (place, entry) in entries.iter().enumerate() {
+        match (entry.key, problems.last_mut()) {
+            (TimelineKey::Opened, _) => problems.push(Problem {
+                opened_at: entry.timestamp,
+                began_at: seen(place, entry),
+                ended_at: None,
+            }),
+            (TimelineKey::Resolved, Some(Problem { began_at, ended_at: end @ None, .. })) => {
+                *end = Some(seen(place, entry).max(*began_at));
             }
+            (TimelineKey::Acknowledged | TimelineKey::Resolved, _) => {}
         }
-        // Earlier versions stored the first failed check of the last opening alone.
-        if let Some(last) = problems.last_mut() {
-            last.began_at = last.began_at.min(self.first_failed_at());
-        }
-        problems
     }
-
-    /// The last opening.
-    pub fn problem(&self) -> Problem {
-        self.problems().pop().unwrap_or_else(|| Problem {
-            opened_at: self.lifecycle.opened_at(),
-            began_at: self.first_failed_at(),
-            ended_at: self.lifecycle.resolved_at(),
-        })
+    if let Some(last) = problems.last_mut() {
+        last.began_at = last.began_at.min(first_failed_at);
     }
+    problems
 }
 
 #[cfg(test)]
@@ -163,7 +155,8 @@ mod tests {
 
     use super::*;
     use crate::id::{IssueId, SiteId};
-    use crate::issues::{Fingerprint, Lifecycle, Timeline};
+    use crate::issues::record::Issue;
+    use crate::issues::{Fingerprint, Lifecycle};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(1_795_000_000 + second).expect("a timestamp")
@@ -172,7 +165,7 @@ mod tests {
     /// An issue that opened and was resolved in turn, each time with the instant at which checks first saw it.
     fn issue(changes: &[(i64, i64)]) -> Issue {
         let mut lifecycle = Lifecycle::open(at(changes[0].0));
-        let (mut timeline, mut seen) = (Timeline::default(), Seen::default());
+        let (mut timeline, mut seen) = (Timeline::default(), SeenTimes::default());
         for (place, &(second, first)) in changes.iter().enumerate() {
             lifecycle = match place {
                 0 => lifecycle,
@@ -226,14 +219,14 @@ mod tests {
     fn what_earlier_versions_did_not_store_is_told_as_well_as_it_is_known() {
         let issue = issue(&[(60, 0), (300, 240), (900, 840)]);
         let context = json!({ "first_failed_at": crate::time::wire(at(840)) });
-        let old = Issue { seen: Seen::default(), context, ..issue.clone() };
+        let old = Issue { seen: SeenTimes::default(), context, ..issue.clone() };
         assert_eq!(spans(&old), [(60, Some(300)), (840, None)]);
         // An earlier version has opened the issue, and this one has resolved it.
         let over = old.lifecycle.resolve(at(1_000), None).expect("active");
         let both = Issue {
             lifecycle: over,
             timeline: old.timeline.then(over),
-            seen: Seen::default().then(at(960)),
+            seen: SeenTimes::default().then(at(960)),
             ..old
         };
         assert_eq!(spans(&both), [(60, Some(300)), (840, Some(960))]);
@@ -241,10 +234,10 @@ mod tests {
 
     #[test]
     fn what_was_seen_is_stored_in_six_bytes_each_and_read_again() {
-        let seen = (0..250).fold(Seen::default(), |seen, second| seen.then(at(second)));
+        let seen = (0..250).fold(SeenTimes::default(), |seen, second| seen.then(at(second)));
         let stored = serde_json::to_value(&seen).expect("json");
         assert_eq!(stored["t"].as_array().map(Vec::len), Some(TIMELINE_MAX * 6));
-        assert_eq!(serde_json::from_value::<Seen>(stored).expect("readable"), seen);
+        assert_eq!(serde_json::from_value::<SeenTimes>(stored).expect("readable"), seen);
         assert_eq!(seen.times.0.first(), Some(&at(150)), "as many as the timeline keeps");
     }
 }

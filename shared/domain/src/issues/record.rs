@@ -8,14 +8,15 @@ use super::act::{ACTS_KEPT, Act};
 use super::evaluate::Evaluation;
 use super::note::{NOTES_KEPT, Note};
 use super::opening::Opening;
+use super::problem::{Problem, problems};
 use super::tracker::{Event, Failures};
 use super::{
-    Fingerprint, InvalidTransition, IssueStatus, Lifecycle, Seen, Severity, Timeline, Transition,
+    Fingerprint, InvalidTransition, IssueStatus, Lifecycle, SeenTimes, Severity, Timeline,
+    Transition,
 };
 use crate::accounts::team::Team;
 use crate::checks::check::certificate_instant;
 use crate::checks::pointer::CheckPointer;
-use crate::checks::tool_state::ToolState;
 use crate::id::{CheckId, IssueId, UserId};
 use crate::locations::Votes;
 use crate::time::wire;
@@ -32,8 +33,8 @@ pub struct Issue {
     /// The history of its state.
     pub timeline: Timeline,
     /// What checks saw of it.
-    #[serde(default, skip_serializing_if = "Seen::is_empty")]
-    pub seen: Seen,
+    #[serde(default, skip_serializing_if = "SeenTimes::is_empty")]
+    pub seen: SeenTimes,
     /// The severity with which it last opened, if it is not that of its fingerprint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen_severity: Option<Severity>,
@@ -63,6 +64,22 @@ pub struct Issue {
     pub created_at: Timestamp,
     /// The last write.
     pub updated_at: Timestamp,
+}
+
+impl Issue {
+    /// Each opening that the timeline tells of, oldest first.
+    pub fn problems(&self) -> Vec<Problem> {
+        problems(&self.timeline, &self.seen, self.first_failed_at())
+    }
+
+    /// The last opening.
+    pub fn problem(&self) -> Problem {
+        self.problems().pop().unwrap_or_else(|| Problem {
+            opened_at: self.lifecycle.opened_at(),
+            began_at: self.first_failed_at(),
+            ended_at: self.lifecycle.resolved_at(),
+        })
+    }
 }
 
 /// An issue before and after a change.
@@ -147,7 +164,7 @@ pub fn follow(
     let seen = match *event {
         Event::Opened { failures, .. } => known.then(failures.first),
         Event::Resolved { failures, since, .. } => {
-            Seen { failed_checks: Some(failures.streak.get()), ..known.then(since) }
+            SeenTimes { failed_checks: Some(failures.streak.get()), ..known.then(since) }
         }
     };
     let after = Issue {
@@ -284,28 +301,6 @@ impl IssueChange {
         self.after.acts.drain(..too_many);
         self
     }
-
-    /// The change when a person ends an issue. While it was active, the checks that it was last evaluated with, the
-    /// number of failed checks, and the end of monitoring came from its tool's state; from now on, the issue stores them
-    /// itself.
-    #[must_use]
-    pub fn keeping_observations(mut self, state: &ToolState) -> Self {
-        let fingerprint = self.after.id.fingerprint();
-        let [evaluated, previous] = state.compared(fingerprint);
-        let after = &mut self.after;
-        if after.check != evaluated {
-            (after.check, after.previous_check) = (evaluated, previous);
-            after.last_evaluated_at = evaluated.map(|check| check.id.created_at());
-        }
-        let tracked = state.trackers.get(&fingerprint);
-        let failures = tracked.and_then(|tracked| tracked.tracker.failures());
-        after.seen.failed_checks = failures.map(|failures| failures.streak.get());
-        let ended_at = state.monitoring_ended_at;
-        if let Some(ended_at) = ended_at.filter(|_| fingerprint == Fingerprint::StatusDown) {
-            after.seen = after.seen.clone().last_at(ended_at);
-        }
-        self
-    }
 }
 
 fn by_hand(before: Issue, lifecycle: Lifecycle, now: Timestamp) -> IssueChange {
@@ -378,6 +373,7 @@ mod tests {
 
     use super::*;
     use crate::checks::tool::{RunReason, Tool};
+    use crate::checks::tool_state::ToolState;
     use crate::checks::tool_state::Tracked;
     use crate::id::SiteId;
     use crate::issues::act::ActKind;
@@ -469,7 +465,7 @@ mod tests {
             rev: 1,
             lifecycle: Lifecycle::open(at(OPENED)),
             timeline: Timeline::default().then(Lifecycle::open(at(OPENED))),
-            seen: Seen::default().then(at(FAILED)),
+            seen: SeenTimes::default().then(at(FAILED)),
             chosen_severity: None,
             summary: format!("down at {OPENED}"),
             context: json!({
@@ -520,7 +516,7 @@ mod tests {
             rev: 3,
             lifecycle: over,
             timeline: taken.timeline.then(over),
-            seen: Seen { failed_checks: Some(2), ..taken.seen.then(at(CLEARED)) },
+            seen: SeenTimes { failed_checks: Some(2), ..taken.seen.then(at(CLEARED)) },
             check: Some(CheckPointer::row(check(CLEARED))),
             last_evaluated_at: Some(at("2026-11-20T09:59:01Z")),
             updated_at: at("2026-11-20T09:59:01Z"),
@@ -645,7 +641,7 @@ mod tests {
             monitoring_ended_at: Some(at(CLEARED)),
             ..ToolState::new()
         };
-        let kept = over.keeping_observations(&state).after;
+        let kept = state.keep_observations(over).after;
         assert_eq!(
             (kept.problem().began_at, kept.problem().ended_at),
             (at(FAILED), Some(at(CLEARED)))
@@ -677,10 +673,10 @@ mod tests {
             previous: pointer(OPENED),
             ..ToolState::new()
         };
-        let after = over.clone().keeping_observations(&state).after;
+        let after = state.keep_observations(over.clone()).after;
         assert_eq!((after.check, after.previous_check), (pointer(CLEARED), pointer(OPENED)));
         assert_eq!(after.last_evaluated_at, Some(at(CLEARED)));
         let same = ToolState { evaluated: pointer(OPENED), ..ToolState::new() };
-        assert_eq!(over.clone().keeping_observations(&same), over);
+        assert_eq!(same.keep_observations(over.clone()), over);
     }
 }

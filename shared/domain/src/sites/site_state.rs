@@ -45,7 +45,7 @@ impl SiteState {
 
     /// The state of a site with these active issues. The other arguments are whether it is failing
     /// ([`ToolState::failing_since`](crate::checks::tool_state::ToolState::failing_since)), which tools check it, and
-    /// whether any check of it has completed.
+    /// whether a check has completed: a status check if these run, otherwise any.
     ///
     /// Issues stay active while no tool checks the site, so they come first. A failing check counts only while status
     /// checks run; otherwise nothing would notice that the site recovers.

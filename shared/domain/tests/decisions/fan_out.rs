@@ -33,7 +33,7 @@ fn resolution(opened: i64) -> OutboxEntry {
         rev: 1,
         lifecycle,
         timeline: Timeline::default().then(lifecycle),
-        seen: vedette_domain::issues::Seen::default(),
+        seen: vedette_domain::issues::SeenTimes::default(),
         chosen_severity: None,
         summary: String::new(),
         context: Value::Null,

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use maud::{Markup, html};
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::issues::{Fingerprint, IssueStatus};
 use vedette_domain::sites::site_state::SiteState;
@@ -19,11 +20,17 @@ pub(super) fn state(service: &Service, access: &SiteAccess, issues: &[Issue]) ->
     let active = issues.iter().filter(|issue| issue.lifecycle.is_active());
     let settings = access.settings();
     let tools = &access.stored.tools;
+    let runs = |tool| service.runs(tool, &access.team.team, &settings);
+    let status = tools.get(&Tool::Status);
+    let has_completed = |tool: &ToolState| tool.latest_completed().is_some();
     SiteState::of(
         active.map(|issue| issue.id.fingerprint()),
-        tools.get(&Tool::Status).is_some_and(|status| status.failing_since.is_some()),
-        |tool| service.runs(tool, &access.team.team, &settings),
-        tools.values().any(|tool| tool.latest_completed().is_some()),
+        status.is_some_and(|status| status.failing_since.is_some()),
+        runs,
+        match runs(Tool::Status) {
+            true => status.is_some_and(has_completed),
+            false => tools.values().any(has_completed),
+        },
     )
 }
 

@@ -19,7 +19,7 @@ pub struct KindDescription {
     /// The fields for where messages go. One of them is required.
     pub fields: &'static [InputField],
     /// What forms say about the required field.
-    pub destination: Destination,
+    pub destination: TargetField,
     /// The domains of shared services that have limits of their own. Each team's messages to them are counted
     /// separately, so that no team uses up what another may send.
     pub services: &'static [&'static str],
@@ -31,7 +31,7 @@ pub struct KindDescription {
 
 /// What forms say about where messages go.
 #[derive(Debug)]
-pub struct Destination {
+pub struct TargetField {
     /// Its name.
     pub label: &'static str,
     /// An example.

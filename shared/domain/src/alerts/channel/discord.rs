@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::chat::Chat;
-use super::description::{Destination, KindDescription, Room, UrlInput};
+use super::description::{KindDescription, Room, TargetField, UrlInput};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::SecretUrl;
 use crate::alerts::text::cut;
@@ -37,7 +37,7 @@ pub(super) const DESCRIPTION: KindDescription = KindDescription {
     label: "Discord",
     about: "A webhook of a Discord channel",
     fields: UrlInput::FIELDS,
-    destination: Destination {
+    destination: TargetField {
         label: "Webhook URL",
         example: "https://discord.com/api/webhooks/…",
         help: "In Discord, edit the channel, and choose Integrations, then Webhooks.",

@@ -3,7 +3,7 @@
 use lettre::Address;
 use lettre::address::AddressError;
 
-use super::description::{Destination, KindDescription, Room};
+use super::description::{KindDescription, Room, TargetField};
 use crate::accounts::email::parse_email;
 use crate::input::{Input as _, TextKind, TextRule, input};
 
@@ -29,7 +29,7 @@ pub(super) const DESCRIPTION: KindDescription = KindDescription {
     label: "Email",
     about: "An email address, which first gets a link to confirm it",
     fields: EmailInput::FIELDS,
-    destination: Destination {
+    destination: TargetField {
         label: "Address",
         example: "ada@example.com",
         help: "The recipient gets a link to confirm it, and no notifications until then.",

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::chat::Chat;
-use super::description::{Destination, KindDescription, Room};
+use super::description::{KindDescription, Room, TargetField};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::SecretUrl;
 use crate::alerts::text::cut;
@@ -99,7 +99,7 @@ pub(super) const DESCRIPTION: KindDescription = KindDescription {
     label: "ntfy",
     about: "A topic of an ntfy server (ntfy.sh, or your own)",
     fields: NtfyInput::FIELDS,
-    destination: Destination {
+    destination: TargetField {
         label: "Topic",
         example: "https://ntfy.sh/my-topic",
         help: "Its URL, or its name if it is on ntfy.sh. Choose a name that nobody guesses: whoever knows it can read the topic.",

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::chat::Chat;
-use super::description::{Destination, KindDescription, Room, UrlInput};
+use super::description::{KindDescription, Room, TargetField, UrlInput};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::SecretUrl;
 use crate::alerts::Alert;
@@ -44,7 +44,7 @@ pub(super) const DESCRIPTION: KindDescription = KindDescription {
     label: "Slack",
     about: "An incoming webhook of Slack",
     fields: UrlInput::FIELDS,
-    destination: Destination {
+    destination: TargetField {
         label: "Webhook URL",
         example: "https://hooks.slack.com/services/…",
         help: "The URL of an incoming webhook. In your Slack app’s settings, it is under Incoming Webhooks.",

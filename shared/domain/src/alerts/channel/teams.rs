@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::chat::Chat;
-use super::description::{Destination, KindDescription, Room, UrlInput};
+use super::description::{KindDescription, Room, TargetField, UrlInput};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::SecretUrl;
 use crate::alerts::text::cut;
@@ -41,7 +41,7 @@ pub(super) const DESCRIPTION: KindDescription = KindDescription {
     label: "Microsoft Teams",
     about: "A workflow of Microsoft Teams that starts when a webhook request is received",
     fields: UrlInput::FIELDS,
-    destination: Destination {
+    destination: TargetField {
         label: "Workflow URL",
         example: "https://…",
         help: "The URL of a workflow that starts when a Teams webhook request is received. Teams shows it when you have added the workflow.",

@@ -6,7 +6,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::EventKind;
-use super::description::{Destination, KindDescription, Room, UrlInput};
+use super::description::{KindDescription, Room, TargetField, UrlInput};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::{SecretUrl, SigningKey, SigningKeys};
 use super::signature;
@@ -27,7 +27,7 @@ pub(super) const DESCRIPTION: KindDescription = KindDescription {
     label: "Webhook",
     about: "A program that follows Standard Webhooks (www.standardwebhooks.com); prints its signing key once",
     fields: UrlInput::FIELDS,
-    destination: Destination {
+    destination: TargetField {
         label: "URL",
         example: "https://ops.example.com/alerts",
         help: "The URL of your program. It gets signed events in the format of Standard Webhooks.",

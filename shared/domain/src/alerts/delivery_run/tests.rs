@@ -48,7 +48,7 @@ fn issue(number: u128) -> Issue {
         rev: 1,
         lifecycle,
         timeline: Timeline::default().then(lifecycle),
-        seen: crate::issues::Seen::default(),
+        seen: crate::issues::SeenTimes::default(),
         chosen_severity: None,
         summary: "it is down".to_owned(),
         context: serde_json::Value::Null,

@@ -78,7 +78,7 @@ mod tests {
 
     use super::*;
     use crate::id::{IssueId, SiteId};
-    use crate::issues::{Lifecycle, Seen, Timeline};
+    use crate::issues::{Lifecycle, SeenTimes, Timeline};
 
     fn at(text: &str) -> Timestamp {
         text.parse().expect("a timestamp")
@@ -102,7 +102,7 @@ mod tests {
             rev: 1,
             lifecycle,
             timeline,
-            seen: Seen::default(),
+            seen: SeenTimes::default(),
             chosen_severity: None,
             summary: String::new(),
             context: Value::Null,

@@ -12,7 +12,7 @@ use crate::checks::timer::Timer;
 use crate::id::IssueId;
 use crate::issues::confirmation::{self, rule};
 use crate::issues::evaluate::{Evaluation, expected};
-use crate::issues::record::IssueEvent;
+use crate::issues::record::{IssueChange, IssueEvent};
 use crate::issues::tracker::{Event, Observation, Phase, Step, TrackerPolicy, observe};
 use crate::issues::{Fingerprint, Outcome, Problem};
 use crate::locations::Votes;
@@ -200,6 +200,28 @@ impl ToolState {
             now,
             votes,
         })
+    }
+
+    /// The change when a person ends an issue. While it was active, the checks that it was last evaluated with, the
+    /// number of failed checks, and the end of monitoring came from its tool's state; from now on, the issue stores them
+    /// itself.
+    #[must_use]
+    pub fn keep_observations(&self, mut change: IssueChange) -> IssueChange {
+        let fingerprint = change.after.id.fingerprint();
+        let [evaluated, previous] = self.compared(fingerprint);
+        let after = &mut change.after;
+        if after.check != evaluated {
+            (after.check, after.previous_check) = (evaluated, previous);
+            after.last_evaluated_at = evaluated.map(|check| check.id.created_at());
+        }
+        let tracked = self.trackers.get(&fingerprint);
+        let failures = tracked.and_then(|tracked| tracked.tracker.failures());
+        after.seen.failed_checks = failures.map(|failures| failures.streak.get());
+        let ended_at = self.monitoring_ended_at;
+        if let Some(ended_at) = ended_at.filter(|_| fingerprint == Fingerprint::StatusDown) {
+            after.seen = after.seen.clone().last_at(ended_at);
+        }
+        change
     }
 
     /// Whether an evaluation of a run would open `status:down`. If so, other locations are asked first.
