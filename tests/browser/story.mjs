@@ -109,7 +109,8 @@ async function lookCloser(window, site) {
   await page.mouse.up();
   assert.equal(await isPart(), true);
   await window.inspect();
-  const hint = () => page.$eval(".plot-hint", (hint) => hint.innerText);
+  // In one step, because a refresh replaces it.
+  const hint = () => page.evaluate(() => document.querySelector(".plot-hint").innerText);
   assert.match(await hint(), /Paused/);
   await page.evaluate(() => refresh());
   assert.equal(await isPart(), true, "a refresh leaves it");
@@ -266,7 +267,7 @@ async function keepsWhatIsInUse({ page }, path) {
     first.querySelector("input").setAttribute("value", "another");
     first.querySelector("input").id = first.querySelector("label").htmlFor = "another";
     next.querySelector(".check").before(first);
-    next.querySelector(".stack, .wrap").prepend(Object.assign(document.createElement("section"), { className: "card" }));
+    next.querySelector(".stack, .wrap").prepend(Object.assign(document.createElement("section"), { className: "card", id: "another-part" }));
     become(main, next);
     const added = main.querySelectorAll(".check input[type=checkbox]").length - boxes.length;
     return { added, isTicked: box.isConnected && box.checked };
