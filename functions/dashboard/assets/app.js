@@ -101,7 +101,7 @@ function isTyped(part) {
   return fields.some((field) => field.value !== field.defaultValue);
 }
 
-// The chart is drawn anew. Its table stays open, and it stays as it is while somebody zooms into it.
+// The chart is drawn again. Its table stays open, and it stays as it is while somebody zooms into it.
 function redraw(chart, next) {
   if ("zoomed" in chart.dataset || chart.matches(":active")) return;
   const [tables, newer] = [chart, next].map((of) => of.querySelectorAll("details"));
