@@ -89,8 +89,8 @@ function nameOf(element) {
 // What a part of a page is, so that it is found again in a newer version of the page. A row or a field is what is in it.
 function identity(part) {
   if (part.nodeType !== Node.ELEMENT_NODE) return part.nodeName;
-  const named = nameOf(part) ?? part.querySelector(":scope > header > h2")?.textContent;
-  const within = named || !part.matches("tr, li, label, fieldset, form, .check, .fld") ? [] : part.querySelectorAll("[id], [href], [action], [name]");
+  const named = nameOf(part) ?? part.querySelector(":scope > header > h2, :scope > legend")?.textContent;
+  const within = named || !part.matches("tr, li, label, .check, .fld") ? [] : part.querySelectorAll("[id], [href], [action], [name]");
   return [part.localName, named ?? [...within].map(nameOf).find(Boolean)].join(" ");
 }
 
