@@ -8,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::sleep;
 use vedette_testkit::WebServer;
 
-use crate::process::{announced, command, send};
+use crate::process::{announced, command, send, stop};
 use crate::start;
 
 /// A web server that does the same with every connection.
@@ -95,7 +95,7 @@ async fn a_process_that_was_stopped_during_a_check_blames_no_site() {
     server.hang();
     let site = client.add_site(&server.url).await;
     server.asked(1).await;
-    send(&child, "-STOP").await;
+    stop(&child).await;
     server.answer(503);
     sleep(Duration::from_secs(7)).await;
     server.answer(200);

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use vedette_embedded::FolderError;
 use vedette_local::{Service, StartError};
 
@@ -92,6 +92,19 @@ pub(crate) async fn send(child: &Child, signal: &str) {
     let id = child.id().expect("running").to_string();
     let sent = Command::new("kill").args([signal, &id]).status().await.expect("kill");
     assert!(sent.success());
+}
+
+/// Stops a process, and waits until it has stopped: on a busy machine, its threads go on for a while.
+pub(crate) async fn stop(child: &Child) {
+    send(child, "-STOP").await;
+    let id = child.id().expect("running").to_string();
+    loop {
+        let state = Command::new("ps").args(["-o", "stat=", "-p", &id]).output().await.expect("ps");
+        if state.stdout.trim_ascii_start().starts_with(b"T") {
+            return;
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
 }
 
 /// Sends a process a signal that ends it.
