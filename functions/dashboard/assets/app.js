@@ -129,16 +129,20 @@ function become(part, next) {
   const isOwn = ({ name }) => name !== "open";
   for (const { name } of [...part.attributes].filter(isOwn)) if (!next.hasAttribute(name)) part.removeAttribute(name);
   for (const { name, value } of [...next.attributes].filter(isOwn)) part.setAttribute(name, value);
-  const left = [...part.childNodes];
+  const left = new Map();
+  for (const child of part.childNodes) {
+    const key = identity(child);
+    if (!left.has(key)) left.set(key, []);
+    left.get(key).push(child);
+  }
   let place = part.firstChild;
   for (const child of [...next.childNodes]) {
-    const found = left.findIndex((other) => identity(other) === identity(child));
-    const [same] = found < 0 ? [] : left.splice(found, 1);
+    const same = left.get(identity(child))?.shift();
     if (same === place) place = place?.nextSibling ?? null;
     else part.insertBefore(same ?? child, place);
     if (same) become(same, child);
   }
-  for (const gone of left) if (!isTyped(gone)) gone.remove();
+  for (const gone of [...left.values()].flat()) if (!isTyped(gone)) gone.remove();
 }
 
 // Says why the page is not as it is now, or nothing.

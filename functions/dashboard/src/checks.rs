@@ -1,7 +1,7 @@
 //! The checks of a site: its history, and single checks.
 
 pub(crate) mod list;
-mod outages;
+mod openings;
 pub(crate) mod outcome;
 pub(crate) mod show;
 mod summary;

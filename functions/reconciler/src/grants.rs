@@ -18,10 +18,10 @@ pub const REDELIVERY: Grant = Grant {
     ..Grant::NONE
 };
 
-/// Maintenance records that schedules of sites and teams are up to date, removes the outstanding work of idle tools,
-/// and purges deleted sites with their outages and the notifications about their issues. It moves secrets of channels that an earlier
-/// version stored with the channel, and deletes claims of removed channels. It publishes status pages, starts the
-/// emails to their subscribers, and removes the incidents and subscribers of deleted ones.
+/// The reconciler records that schedules of sites and teams are up to date, removes the outstanding work of idle tools,
+/// and purges deleted sites with their outages and the notifications about their issues. It moves secrets of channels
+/// that an earlier version stored with the channel, and deletes claims of deleted channels. It publishes status pages,
+/// starts the emails to their subscribers, and removes the incidents and subscribers of deleted ones.
 pub const RECONCILE: Grant = Grant {
     get: &[Publication, Published, Site, StatusPage, Team],
     batch_get: &[Site, Team],

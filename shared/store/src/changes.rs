@@ -257,7 +257,8 @@ fn write_newest<'a>(
     Ok(transaction)
 }
 
-/// Writes an issue, its outbox, and the outage that begins or ends. `state` is that of the tool after the change. The reconciler looks at the outbox at `due`, unless a message was faster.
+/// Writes an issue, its outbox, and the outage that begins or ends. `state` is that of the tool after the change. The
+/// reconciler looks at the outbox at `due`, unless a message was faster.
 fn write_issue<'a>(
     transaction: Transaction<'a>,
     site: &Site,

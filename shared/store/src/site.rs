@@ -428,8 +428,9 @@ impl Store {
         stored.map_or_else(|| Ok(Cooldowns::default()), Stored::read)
     }
 
-    /// Removes a part of what is left of a deleted site of a team, its notifications and outages, and its tombstone last. What
-    /// channels do not know yet stays until they do. A part is small enough for one run of the reconciler's function.
+    /// Removes a part of what is left of a deleted site of a team, its notifications and outages, and its tombstone
+    /// last. What channels do not know yet stays until they do. A part is small enough for one run of the reconciler's
+    /// function.
     pub async fn purge(&self, team: TeamId, partition: Partition) -> Result<Purged, StoreError> {
         const PAGE: usize = 500;
         const PAGES: usize = 10;

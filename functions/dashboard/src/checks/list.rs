@@ -24,13 +24,14 @@ use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
 use vedette_store::Store;
 
-use super::outages::Outages;
+use super::openings::Openings;
 use super::outcome::CheckOutcome;
 use super::{cause, summary_of};
 use crate::clock::Clock;
 use crate::form::{Choice, FormInput, capitalized};
 use crate::layout::{Heading, NavTab};
 use crate::look::Look;
+use crate::words::counted;
 use crate::{RequestContext, layout, words};
 
 /// The field that chooses an outcome.
@@ -79,7 +80,7 @@ pub(crate) async fn list(
             let (checks, total) =
                 history_page(list.store, clock.now, &access, &filter, page).await?;
             html! {
-                p.quiet.small { (counted(total)) ", newest first" }
+                p.quiet.small { (counted(usize::try_from(total).unwrap_or(usize::MAX), "check", "checks")) ", newest first" }
                 (list.table(&checks).await?)
                 (other_pages(&path(site.id), &query, page, total))
             }
@@ -105,11 +106,6 @@ fn content(site: SiteId, query: &str, input: &FormInput, found: &Markup) -> Mark
 fn parse_day(text: &str) -> Result<Option<Date>, ValidationError> {
     let day = (!text.is_empty()).then(|| text.parse()).transpose();
     day.map_err(|_| ValidationError::new(DAY, "The day field must be a date."))
-}
-
-/// `1 check`, `1 462 checks`.
-fn counted(total: u64) -> String {
-    format!("{} check{}", words::grouped(total), if total == 1 { "" } else { "s" })
 }
 
 /// The same list with other values of some fields.
@@ -221,7 +217,7 @@ impl List<'_> {
         let shown = self.clock.utc_day(day_start(date));
         Ok(html! {
             p.quiet.small {
-                (counted(checks.len() as u64)) " on " (shown) " (UTC), newest first"
+                (counted(checks.len(), "check", "checks")) " on " (shown) " (UTC), newest first"
                 @if located.total > DAY_MAX { ", among the " (words::grouped(DAY_MAX)) " newest of the day" }
             }
             (self.table(&checks).await?)
@@ -238,7 +234,8 @@ impl List<'_> {
         let failed = checks.iter().zip(&outcomes);
         let failed = failed.filter(|(_, outcome)| **outcome == Some(CheckOutcome::Failed));
         let partition = stored.site.id.partition();
-        let outages = Outages::read(self.store, partition, failed.map(|(check, _)| check)).await?;
+        let openings =
+            Openings::read(self.store, partition, failed.map(|(check, _)| check)).await?;
         Ok(html! {
             div.card { table.cards-t.hist {
                 (layout::columns("Checks, newest first", &["Outcome", "When", "Tool", "Result", "Reason"]))
@@ -246,7 +243,7 @@ impl List<'_> {
                     @for (check, outcome) in checks.iter().zip(outcomes) {
                         @let look = outcome.map_or(Look::Pending, CheckOutcome::look);
                         @let has_rail = matches!(outcome, Some(CheckOutcome::Failed | CheckOutcome::NotRun));
-                        @let issue = outages.of(check.id).filter(|_| outcome == Some(CheckOutcome::Failed));
+                        @let issue = openings.of(check.id).filter(|_| outcome == Some(CheckOutcome::Failed));
                         tr class=[has_rail.then(|| format!("lead {}", look.class()))] {
                             td.nb { (look.bare(outcome.map_or("Running", CheckOutcome::word))) }
                             td { a href={ "/checks/" (check.id) } { (self.clock.second(check.id.created_at())) } }

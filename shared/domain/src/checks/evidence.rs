@@ -17,7 +17,7 @@ use serde_bytes::ByteArray;
 
 use crate::id::CheckId;
 
-pub(crate) use marks::SeenTimes;
+pub(crate) use marks::Seen;
 pub use marks::{EvidenceKind, EvidenceMarks, EvidenceWrite};
 pub use redaction::{REDACTED, Redaction};
 

@@ -1,38 +1,29 @@
 //! When what an issue is about expires, in words that are right at the time at which somebody reads them.
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::Fingerprint;
 use super::record::Issue;
-use crate::checks::check::certificate_instant;
 
 const DAY_SECONDS: i64 = 86_400;
 
 /// The summary of an active issue about an expiry, with the time that is left `now` instead of an instant: `the
 /// certificate of example.com expires in 5 days`. `None` for other issues, and if the end is unknown.
 pub fn countdown(issue: &Issue, now: Timestamp) -> Option<String> {
-    let measured = &issue.context["measured"];
-    let text = |value: &Value| value.as_str().map(str::to_owned);
-    let (what, end) = match issue.id.fingerprint() {
-        Fingerprint::SslExpiring => {
-            let (what, _) = issue.summary.split_once(" expires soon: ")?;
-            match text(&measured["first_to_expire"]["valid_to"]) {
-                Some(end) => {
-                    let what =
-                        what.replacen("the certificate of", "a certificate in the chain of", 1);
-                    (what, certificate_instant(&end)?)
-                }
-                None => (what.to_owned(), certificate_instant(measured["valid_to"].as_str()?)?),
-            }
-        }
-        Fingerprint::DnsDomainExpiring => {
-            let (what, _) = issue.summary.split_once(" expires on ")?;
-            (what.to_owned(), measured["expires_at"].as_str()?.parse().ok()?)
-        }
+    let (before, is_of_chain) = match issue.id.fingerprint() {
+        Fingerprint::SslExpiring => (
+            " expires soon: ",
+            issue.context["measured"]["first_to_expire"]["valid_to"].is_string(),
+        ),
+        Fingerprint::DnsDomainExpiring => (" expires on ", false),
         _ => return None,
     };
-    Some(format!("{what} {}", left(end, now)))
+    let (what, _) = issue.summary.split_once(before)?;
+    let what = match is_of_chain {
+        true => what.replacen("the certificate of", "a certificate in the chain of", 1),
+        false => what.to_owned(),
+    };
+    Some(format!("{what} {}", left(issue.ends_at()?, now)))
 }
 
 /// `expires in 5 days`, rounded down.

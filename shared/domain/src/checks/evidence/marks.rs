@@ -54,7 +54,7 @@ pub struct EvidenceWrite {
 
 /// What a check says about an issue for which evidence is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SeenTimes {
+pub(crate) enum Seen {
     /// The check was successful.
     Good {
         /// Whether the check resolved an issue.
@@ -82,7 +82,7 @@ impl EvidenceMarks {
         self,
         fingerprint: Fingerprint,
         check: CheckId,
-        seen: SeenTimes,
+        seen: Seen,
         evidence: &Evidence,
         now: Timestamp,
     ) -> (Self, Option<EvidenceWrite>) {
@@ -95,7 +95,7 @@ impl EvidenceMarks {
             })
         };
         match seen {
-            SeenTimes::Good { resolved } => {
+            Seen::Good { resolved } => {
                 let failing = self.failing.filter(|_| !resolved);
                 let due = self.good.is_none_or(|(known, at)| {
                     let age = now.duration_since(at);
@@ -108,12 +108,12 @@ impl EvidenceMarks {
                 let kept = put(EvidenceKind::Good, evidence.clone().without_text());
                 (Self { good: Some((digest, minute_of(now))), failing }, kept)
             }
-            SeenTimes::Opened => {
+            Seen::Opened => {
                 let first = put(EvidenceKind::First, evidence.clone());
                 (Self { failing: Some(digest), ..self }, first)
             }
-            SeenTimes::Active if self.failing == Some(digest) => (self, None),
-            SeenTimes::Active => {
+            Seen::Active if self.failing == Some(digest) => (self, None),
+            Seen::Active => {
                 let newest = put(EvidenceKind::Newest, evidence.clone());
                 (Self { failing: Some(digest), ..self }, newest)
             }
@@ -176,9 +176,9 @@ mod tests {
     }
 
     /// What checks see in turn, and the kinds of evidence that are written.
-    fn written(checks: &[(i64, SeenTimes, &str)]) -> Vec<&'static str> {
+    fn written(checks: &[(i64, Seen, &str)]) -> Vec<&'static str> {
         let mut marks = EvidenceMarks::default();
-        let write = |(hour, seen, body): &(i64, SeenTimes, &str)| {
+        let write = |(hour, seen, body): &(i64, Seen, &str)| {
             let evidence = answered("HTTP/1.1 200 OK", body);
             let (next, write) =
                 marks.after(Fingerprint::StatusDown, check(*hour), *seen, &evidence, at(*hour));
@@ -188,8 +188,8 @@ mod tests {
         checks.iter().map(write).collect()
     }
 
-    const GOOD: SeenTimes = SeenTimes::Good { resolved: false };
-    const RESOLVED: SeenTimes = SeenTimes::Good { resolved: true };
+    const GOOD: Seen = Seen::Good { resolved: false };
+    const RESOLVED: Seen = Seen::Good { resolved: true };
 
     #[test]
     fn an_uneventful_check_writes_nothing() {
@@ -204,21 +204,18 @@ mod tests {
     #[test]
     fn an_issue_has_its_first_evidence_and_the_newest_that_differs() {
         let checks = [
-            (0, SeenTimes::Opened, "a"),
-            (1, SeenTimes::Active, "a"),
-            (2, SeenTimes::Active, "b"),
-            (3, SeenTimes::Active, "b"),
-            (4, SeenTimes::Active, "a"),
+            (0, Seen::Opened, "a"),
+            (1, Seen::Active, "a"),
+            (2, Seen::Active, "b"),
+            (3, Seen::Active, "b"),
+            (4, Seen::Active, "a"),
             (5, RESOLVED, "ok"),
-            (6, SeenTimes::Opened, "a"),
+            (6, Seen::Opened, "a"),
         ];
         let expected = ["first", "", "newest", "", "newest", "good", "first"];
         assert_eq!(written(&checks), expected);
         // The first evidence could not be kept.
-        assert_eq!(
-            written(&[(0, SeenTimes::Active, "a"), (1, SeenTimes::Active, "a")]),
-            ["newest", ""]
-        );
+        assert_eq!(written(&[(0, Seen::Active, "a"), (1, Seen::Active, "a")]), ["newest", ""]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 
 use super::{ToolChange, ToolState};
-use crate::checks::evidence::{Evidence, EvidenceMarks, SeenTimes};
+use crate::checks::evidence::{Evidence, EvidenceMarks, Seen};
 use crate::checks::tool::CheckStatus;
 use crate::issues::Fingerprint;
 use crate::issues::tracker::{Event, Phase};
@@ -32,7 +32,7 @@ impl ToolChange {
 
     /// What the check says about an issue; `None` if it was not judged, or while failures are below the threshold, so
     /// that such a check only writes itself and its tool's state.
-    fn seen(&self, fingerprint: Fingerprint) -> Option<SeenTimes> {
+    fn seen(&self, fingerprint: Fingerprint) -> Option<Seen> {
         let check = &self.check;
         let is_observed = !check.in_maintenance && check.status == CheckStatus::Completed;
         if !check.id.is_automatic() || !is_observed {
@@ -49,10 +49,10 @@ impl ToolChange {
             .find(|event| event.evaluation.fingerprint == fingerprint)
             .map(|event| event.event);
         match (event, tracker.phase) {
-            (Some(Event::Opened { .. }), _) => Some(SeenTimes::Opened),
-            (_, Phase::Down { .. }) => Some(SeenTimes::Active),
+            (Some(Event::Opened { .. }), _) => Some(Seen::Opened),
+            (_, Phase::Down { .. }) => Some(Seen::Active),
             (event, Phase::Up { .. } | Phase::Recovering { .. }) => {
-                Some(SeenTimes::Good { resolved: event.is_some() })
+                Some(Seen::Good { resolved: event.is_some() })
             }
             (_, Phase::Pending | Phase::Failing { .. }) => None,
         }

@@ -14,7 +14,7 @@ struct Contained {
     issue: IssueId,
     tool: Tool,
     /// The check that opened it.
-    opening: CheckId,
+    check: CheckId,
     /// The first of the failed checks that opened it.
     begins: Timestamp,
     /// When it was resolved, if it was.
@@ -22,9 +22,9 @@ struct Contained {
 }
 
 /// The newest openings of the issues of a site.
-pub(super) struct Outages(Vec<Contained>);
+pub(super) struct Openings(Vec<Contained>);
 
-impl Outages {
+impl Openings {
     /// Reads the openings of the issues that the failed checks may belong to.
     pub(super) async fn read<'a>(
         store: &Store,
@@ -48,13 +48,13 @@ impl Outages {
     /// The issue whose opening contains a failed check, and whether the check opened it.
     pub(super) fn of(&self, check: CheckId) -> Option<(IssueId, bool)> {
         let at = check.created_at();
-        let contains = |outage: &&Contained| {
-            outage.tool == check.tool()
-                && outage.begins <= at
-                && outage.ends.is_none_or(|end| at <= end)
+        let contains = |opening: &&Contained| {
+            opening.tool == check.tool()
+                && opening.begins <= at
+                && opening.ends.is_none_or(|end| at <= end)
         };
-        let found = self.0.iter().filter(contains).max_by_key(|outage| outage.opening == check)?;
-        Some((found.issue, found.opening == check))
+        let found = self.0.iter().filter(contains).max_by_key(|opening| opening.check == check)?;
+        Some((found.issue, found.check == check))
     }
 }
 
@@ -65,7 +65,7 @@ fn contained(issue: &Issue, opening: &Opening) -> Contained {
     Contained {
         issue: issue.id,
         tool: issue.id.fingerprint().tool(),
-        opening: opening.check,
+        check: opening.check,
         begins: first.unwrap_or_else(|| opening.check.created_at()),
         // The timeline of an issue that opened many times begins later.
         ends: outage.map_or(Some(opening.opened_at), |outage| outage.ended_at),
