@@ -188,8 +188,15 @@ outputs = {output["OutputKey"]: output["OutputValue"] for output in described["O
 if "OutpostRegions" in outputs:
     CONFINED.append(f"{STACK}-outpost")
 
-# What the function that writes members and tokens may do.
-ACCOUNTS = {("puts", "K#"), ("deletes", "K#"), ("puts", "U#"), ("updates", "U#"), ("deletes", "U#")}
+# What the function that writes members, tokens and teams may do.
+ACCOUNTS = {
+    ("puts", "K#"),
+    ("deletes", "K#"),
+    ("puts", "U#"),
+    ("updates", "U#"),
+    ("deletes", "U#"),
+    ("puts", "G"),
+}
 
 
 def plant():

@@ -1108,6 +1108,8 @@ def use_the_pages(team, site, target):
     visit("POST", f"/issues/{issue}/acknowledge", 409, cookie)
     visit("GET", f"/issues/{issue}", cookie=cookie)
     run_the_team(team, cookie)
+    visit("GET", "/new-team", cookie=cookie)
+    visit("POST", "/new-team", 303, cookie, name="A team of their own")
     # The OpenID provider does not answer, and the function that asks it says so.
     visit("GET", "/oidc", 502, cookie)
     visit("GET", "/oidc/callback", 400, cookie)
