@@ -25,6 +25,9 @@ use crate::{Audit, StoreError, budget, retry_on_conflict};
 stored!(attributes: Team, TeamRef, UsageItem);
 stored!(document: Settings);
 
+/// The attributes of a team that say what its plan is.
+const PLAN: [&str; 2] = ["plan", "plan_active"];
+
 /// A team with what decisions about it need.
 #[derive(Debug, Clone)]
 pub struct TeamWithSettings {
@@ -104,7 +107,10 @@ impl Store {
         );
         let mut transaction =
             self.transaction().update(&keys::user(owner.user), counted, may_create);
-        for item in self.team_items(team, settings, owner)? {
+        let [mut own, others @ ..] = self.team_items(team, settings, owner)?;
+        // On AWS, only the operator may write a plan. Without one, a team has `Team::PLAN`.
+        own.retain(|attribute, _| !PLAN.contains(&attribute.as_str()));
+        for item in [own].into_iter().chain(others) {
             transaction = transaction.put(item, Condition::Absent);
         }
         transaction.commit(Audit::None).await

@@ -19,9 +19,11 @@ pub struct Team {
     pub id: TeamId,
     /// Display name.
     pub name: String,
-    /// The current plan, or the last one if the plan is inactive.
+    /// The current plan, or the last one if the plan is inactive. It is not stored with teams that users create.
+    #[serde(default = "created_plan")]
     pub plan: Plan,
-    /// Whether the plan is active; without it, team-scoped routes respond with 402.
+    /// Whether the plan is active; without it, team-scoped routes respond with 402. See [`Team::plan`].
+    #[serde(default = "created_active")]
     pub plan_active: bool,
     /// The time zone of its quiet time and its alerts.
     #[serde(default, skip_serializing_if = "NamedZone::is_utc")]
@@ -57,6 +59,14 @@ pub struct Team {
     pub created_at: Timestamp,
     /// Last change.
     pub updated_at: Timestamp,
+}
+
+const fn created_plan() -> Plan {
+    Team::PLAN
+}
+
+const fn created_active() -> bool {
+    true
 }
 
 impl Team {
