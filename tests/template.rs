@@ -375,10 +375,6 @@ fn what_functions_read_can_be_set() {
             // Only functions that send email, cause it or offer it need to know whether there is any.
             read.remove(Service::MAIL_FROM);
         }
-        if !is_page {
-            // Only pages offer to create teams.
-            read.remove("VEDETTE_CREATE_TEAMS");
-        }
         if template.handler(function) != Function::Accounts.name() {
             // Only functions that sign people in need the source of a request.
             read.remove(Service::TRUSTED_PROXIES);

@@ -37,6 +37,15 @@ TOOLS = ["status", "ssl", "dns", "broken-links", "performance"]
 # A new site's host is crawled and audited once a day. Further sites on it wait for their schedule.
 FIRST_TOOLS = ["status", "ssl", "dns"]
 NOBODY = "00000000-0000-4000-8000-000000000000"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+OPERATIONS = [
+    operation
+    for path in json.loads((ROOT / "openapi.json").read_text())["paths"].values()
+    for operation in path.values()
+    if isinstance(operation, dict)
+]
+# All scopes that a token can have.
+SCOPES = ",".join({scope for one in OPERATIONS for given in one.get("security", []) for scope in given["token"]})
 began = time.monotonic()
 
 
@@ -268,7 +277,7 @@ def settle():
     operate("team", "create", "--name", "Tests", "--owner", "ada@example.com", "--plan", "agency")
     operate("user", "create", "--name", "Eve", "--email", "eve@example.com", "--verified")
     made = [
-        operate("token", "create", "--email", f"{who}@example.com", "--name", "tests")
+        operate("token", "create", "--email", f"{who}@example.com", "--name", "tests", "--scope", SCOPES)
         for who in ("ada", "eve")
     ]
     return [token["secret"] for token in made]
@@ -1076,6 +1085,28 @@ def in_buckets(site):
     return [key for key in rows("B#") if key[1].endswith(site)]
 
 
+def decide(team, issue):
+    """A client decides about an issue, reads what happened, and creates and renames a team."""
+    for verb, body in [
+        ("acknowledge", None),
+        ("unacknowledge", None),
+        ("snooze", {"until": "2099-01-01T00:00:00Z"}),
+        ("notes", {"note": "The database is full."}),
+    ]:
+        ask("POST", f"/issues/{issue}/{verb}", body or {})
+    ask("POST", f"/issues/{issue}/snooze", {"until": None})
+    ask("POST", f"/issues/{NOBODY}/resolve", {}, expect=404)
+    ask("POST", f"/issues/{issue}/acknowledge", {})
+    ask("POST", f"/issues/{issue}/acknowledge", {}, expect=422)
+    ask("POST", f"/issues/{issue}/unacknowledge", {})
+    ask("GET", f"/teams/{team}/outages")
+    log = ask("GET", f"/teams/{team}/audit-log?per_page=5")["data"]
+    assert log[0]["event"]["decision"] == "unacknowledged", log
+    made = ask("POST", "/teams", {"name": "A second team"}, 201)["data"]["uuid"]
+    ask("PATCH", f"/teams/{made}", {"name": "Another name"})
+    say("a client decided about an issue, and created a team")
+
+
 def use_the_pages(team, site, target):
     """Somebody signs in, looks around, adds a site, has one checked and decides on an issue."""
     cookie = signed_in("ada@example.com")
@@ -1101,6 +1132,7 @@ def use_the_pages(team, site, target):
     visit("POST", f"/sites/{extra}/delete", 303, cookie)
     visit("GET", f"/sites/{extra}", 404, cookie)
     issue = ask("GET", f"/issues?team={team}")["data"][0]["uuid"]
+    decide(team, issue)
     visit("GET", f"/issues/{issue}", cookie=cookie)
     visit("POST", f"/issues/{issue}/snooze", 303, cookie, hours="1")
     visit("POST", f"/issues/{issue}/note", 303, cookie, note="The database is full.")

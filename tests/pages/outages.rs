@@ -65,7 +65,7 @@ async fn a_team_sees_all_outages_with_their_lengths_and_filters_them() {
         assert_eq!(outages, expected, "{filter}");
     }
     for (filter, problem) in [
-        ("?from=2026-08-01&to=2026-11-20", "The page covers at most 92 days."),
+        ("?from=2026-08-01&to=2026-11-20", "At most 92 days can be read at a time."),
         ("?from=2026-11-20&to=2026-11-01", "a date on or after from"),
         ("?cause=fire", "The selected cause is invalid."),
     ] {

@@ -1,10 +1,16 @@
 //! Issues, and the sites and decisions that their tests share.
 
+mod acknowledge;
 mod evidence;
 mod get;
 mod list;
+mod note;
+mod resolve;
+mod snooze;
+mod unacknowledge;
 
 use serde_json::{Value, json};
+use vedette_domain::accounts::audit::{AuditEvent, IssueDecision};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{IssueId, SiteId};
 use vedette_domain::issues::record::{Issue, IssueChange};
@@ -13,7 +19,7 @@ use vedette_store::{Audit, SiteWithTools};
 use vedette_testkit::{Member, WebServer};
 use vedette_tests::Service;
 
-use crate::support::new_site_with;
+use crate::support::{new_site_with, rows};
 
 /// A site whose first failure opens an issue, and which has failed once.
 async fn broken(service: &Service, owner: &Member) -> (SiteId, WebServer) {
@@ -73,4 +79,27 @@ async fn open(service: &Service, site: SiteId, fingerprint: Fingerprint) -> Issu
         .await
         .expect("saved");
     id
+}
+
+/// The only issue.
+async fn only(service: &Service, owner: &Member) -> IssueId {
+    let list = service.client(owner).get("/issues").await;
+    let [issue] = &rows(&list)[..] else { panic!("{list:?}") };
+    IssueId::parse(issue["uuid"].as_str().expect("a uuid")).expect("an id")
+}
+
+/// The issue of a site that has failed once.
+async fn opened(service: &Service, owner: &Member) -> (IssueId, WebServer) {
+    let (_site, target) = broken(service, owner).await;
+    (only(service, owner).await, target)
+}
+
+/// What the audit log of a team says about its issues, oldest first.
+async fn decisions(service: &Service, owner: &Member) -> Vec<IssueDecision> {
+    let log = service.test.app.store.audit_log(owner.team, None, 50).await.expect("read");
+    let decisions = log.entries.into_iter().rev().filter_map(|entry| match entry.event {
+        AuditEvent::Issue { decision, .. } => Some(decision),
+        _ => None,
+    });
+    decisions.collect()
 }

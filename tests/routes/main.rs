@@ -2,6 +2,7 @@
 //! what all routes share.
 
 mod access;
+mod audit_log;
 mod checks;
 mod expectations;
 mod fallback;
@@ -13,6 +14,7 @@ mod maintenance_windows;
 mod me;
 mod metrics;
 mod monitoring;
+mod outages;
 mod refusals;
 mod reports;
 mod sites;

@@ -1,4 +1,6 @@
 //! The caller's teams.
 
+mod create;
 mod get;
 mod list;
+mod update;

@@ -154,8 +154,11 @@ fn no_function_but_that_of_accounts_may_write_a_token_or_a_user() {
             let makes_links = handler == Destination::Mailer.name() && *action == Action::PutItem;
             // A user's own time zone is an attribute of the user, and of the address. It creates and deletes nothing.
             let changes_zone = handler == "user-time-zone.update" && *action == Action::UpdateItem;
+            // Whoever creates a team is its first member, and the creation is counted.
+            let creates_team = handler == "teams.create" && *action != Action::DeleteItem;
             let may = |prefix: &Prefix| {
                 !secret.contains(prefix)
+                    || (creates_team && *prefix == Prefix::User)
                     || (makes_links && links.contains(prefix))
                     || (changes_zone && [Prefix::User, Prefix::Email].contains(prefix))
             };

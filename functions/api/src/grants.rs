@@ -4,7 +4,7 @@
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
     Audit, Delivery, Directory, Email, IssueIndex, Publication, Published, Site, StatusPage,
-    Subscription, Team, Throttle, Token, TokenUse, User,
+    Subscription, Team, Teams, Throttle, Token, TokenUse, User,
 };
 
 /// What every route that knows its callers does, and everything that reading routes do: look up the token and its user,
@@ -78,6 +78,22 @@ pub(crate) const WRITE_INCIDENT: Grant =
 
 pub(crate) const DELETE_INCIDENT: Grant =
     Grant { put: &[Audit], update: &[Publication], delete: &[StatusPage], ..Grant::NONE };
+
+pub(crate) const READ_AUDIT_LOG: Grant = Grant { query: &[Audit], ..Grant::NONE };
+
+/// The team has no plan of its own, because only operators may write plans.
+pub(crate) const CREATE_TEAM: Grant =
+    Grant { put: &[Team, Teams, User], update: &[User], ..Grant::NONE };
+
+pub(crate) const RENAME_TEAM: Grant = Grant { put: &[Audit], update: &[Team], ..Grant::NONE };
+
+/// Resolving moves the issue's row in the index.
+pub(crate) const DECIDE_ISSUE: Grant = Grant {
+    put: &[Audit, IssueIndex, Site],
+    update: &[Directory, Publication],
+    delete: &[IssueIndex],
+    ..Grant::NONE
+};
 
 pub(crate) const ORDER_CHECKS: Grant =
     Grant { put: &[Site], update: &[Directory, Team], ..Grant::NONE };

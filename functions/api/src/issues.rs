@@ -1,4 +1,10 @@
+pub(crate) mod acknowledge;
+mod decision;
 pub(crate) mod evidence;
 pub(crate) mod get;
 pub(crate) mod list;
+pub(crate) mod note;
+pub(crate) mod resolve;
 mod show;
+pub(crate) mod snooze;
+pub(crate) mod unacknowledge;

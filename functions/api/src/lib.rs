@@ -3,6 +3,7 @@
 //! [`ROUTES`] is the table of routes. Each file `src/<resource>/<verb>.rs` contains one route: request, handler,
 //! response. A Lambda function serves one route; on one machine, the process serves all of them.
 
+mod audit_log;
 mod checks;
 mod expectations;
 mod grants;
@@ -13,6 +14,7 @@ mod maintenance_windows;
 mod me;
 mod metrics;
 mod monitoring;
+mod outages;
 mod reports;
 mod router;
 mod routes;

@@ -1,11 +1,11 @@
 //! The table of routes.
 
 use vedette_domain::accounts::account::Permission::{
-    ManageSites, ManageStatusPages, RunChecks, UpdateMonitoring, View, WriteIncidents,
+    ManageSites, ManageStatusPages, RenameTeam, RunChecks, UpdateMonitoring, View, WriteIncidents,
 };
 use vedette_domain::accounts::account::Scope::{
-    self, ChecksDelete, ChecksRead, ChecksRun, IssuesRead, MetricsRead, SitesDelete, SitesRead,
-    SitesWrite, TeamsRead, TeamsWrite,
+    self, AuditRead, ChecksDelete, ChecksRead, ChecksRun, IssuesRead, IssuesWrite, MetricsRead,
+    SitesDelete, SitesRead, SitesWrite, TeamsManage, TeamsRead, TeamsWrite,
 };
 use vedette_routing::Endpoint::{
     Check, Incident, Issue, Request, Site, StatusPage, Team, Teams, Window,
@@ -14,8 +14,9 @@ use vedette_store::Grant;
 
 use crate::surface::{ApiAudience, Endpoint, Route};
 use crate::{
-    checks, expectations, grants, incidents, issues, maintenance_calendar, maintenance_windows, me,
-    metrics, monitoring, reports, sites, status_pages, teams, time_zone, user_time_zone,
+    audit_log, checks, expectations, grants, incidents, issues, maintenance_calendar,
+    maintenance_windows, me, metrics, monitoring, outages, reports, sites, status_pages, teams,
+    time_zone, user_time_zone,
 };
 
 /// All routes, in the order of the specification, then those that are additions to it. Each has a name, a path, the
@@ -43,6 +44,15 @@ pub const ROUTES: &[Route] = &[
     get("issues.list", "/api/v1/issues", IssuesRead, Teams(View, &issues::list::handle)),
     get("issues.get", "/api/v1/issues/{issue}", IssuesRead, Issue(View, &issues::get::handle)),
     get("issues.evidence", "/api/v1/issues/{issue}/evidence", IssuesRead, Issue(View, &issues::evidence::handle)),
+    post("issues.acknowledge", "/api/v1/issues/{issue}/acknowledge", IssuesWrite, Issue(RunChecks, &issues::acknowledge::handle), &grants::DECIDE_ISSUE),
+    post("issues.unacknowledge", "/api/v1/issues/{issue}/unacknowledge", IssuesWrite, Issue(RunChecks, &issues::unacknowledge::handle), &grants::DECIDE_ISSUE),
+    post("issues.resolve", "/api/v1/issues/{issue}/resolve", IssuesWrite, Issue(RunChecks, &issues::resolve::handle), &grants::DECIDE_ISSUE),
+    post("issues.snooze", "/api/v1/issues/{issue}/snooze", IssuesWrite, Issue(RunChecks, &issues::snooze::handle), &grants::DECIDE_ISSUE),
+    post("issues.note", "/api/v1/issues/{issue}/notes", IssuesWrite, Issue(RunChecks, &issues::note::handle), &grants::DECIDE_ISSUE),
+    get("outages.list", "/api/v1/teams/{team}/outages", IssuesRead, Team(View, &outages::list::handle)),
+    read("audit-log.list", "/api/v1/teams/{team}/audit-log", AuditRead, Team(View, &audit_log::list::handle), &grants::READ_AUDIT_LOG),
+    post("teams.create", "/api/v1/teams", TeamsManage, Request(&teams::create::handle), &grants::CREATE_TEAM),
+    patch("teams.update", "/api/v1/teams/{team}", TeamsManage, Team(RenameTeam, &teams::update::handle), &grants::RENAME_TEAM),
     get("time-zone.get", "/api/v1/teams/{team}/time-zone", TeamsRead, Team(View, &time_zone::get::handle)),
     patch("time-zone.update", "/api/v1/teams/{team}/time-zone", TeamsWrite, Team(UpdateMonitoring, &time_zone::update::handle), &grants::SAVE_TIME_ZONE),
     get("user-time-zone.get", "/api/v1/me/time-zone", TeamsRead, Request(&user_time_zone::get::handle)),
@@ -73,6 +83,17 @@ pub const ROUTES: &[Route] = &[
 
 const fn get(name: &'static str, path: &'static str, scope: Scope, endpoint: Endpoint) -> Route {
     row("GET", name, path, scope, endpoint, &Grant::NONE)
+}
+
+/// A route that reads more than every route may.
+const fn read(
+    name: &'static str,
+    path: &'static str,
+    scope: Scope,
+    endpoint: Endpoint,
+    reads: &'static Grant,
+) -> Route {
+    row("GET", name, path, scope, endpoint, reads)
 }
 
 const fn post(

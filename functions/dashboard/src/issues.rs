@@ -20,7 +20,8 @@ use vedette_domain::alerts::due::News;
 use vedette_domain::alerts::notification::{Notification, NotificationOutcome};
 use vedette_domain::alerts::{Alert, Fact};
 use vedette_domain::id::{ChannelId, IssueId, UserId};
-use vedette_domain::issues::note::Note;
+use vedette_domain::input::Input as _;
+use vedette_domain::issues::input::NewNote;
 use vedette_domain::issues::past_tense::past;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::issues::{IssueStatus, Problem, Severity};
@@ -30,7 +31,6 @@ use vedette_http::access::IssueAccess;
 use vedette_http::error::ApiError;
 use vedette_http::resource::IssueResource;
 use vedette_http::response::Response;
-use vedette_http::validation::ValidationError;
 use vedette_store::IssueWithSite;
 
 use self::found::Found;
@@ -47,9 +47,6 @@ const SNOOZES: [(i64, &str); 4] = [(1, "1 hour"), (4, "4 hours"), (24, "1 day"),
 
 /// How many openings are listed, the newest ones.
 const OPENINGS_SHOWN: usize = 20;
-
-/// The field of a note.
-const NOTE: &str = "note";
 
 /// What a page shows in addition to the issue: why an action was refused, and the form for a note.
 #[derive(Default)]
@@ -137,10 +134,9 @@ pub(crate) async fn note(
 ) -> Result<Response, ApiError> {
     let input = FormInput::sent(context.body);
     let (by, now) = (context.member()?.caller.user.id, context.app.clock.now());
-    match Note::parse(input.text(NOTE), by, now) {
-        Ok(note) => carry_out(context, &access, Decision::Note(note)).await,
-        Err(error) => {
-            let refusal = ValidationError::new(NOTE, format!("The note field {error}."));
+    match NewNote::from_texts(&input.texts(NewNote::FIELDS)) {
+        Ok(new) => carry_out(context, &access, Decision::Note(new.written_by(by, now))).await,
+        Err(refusal) => {
             let shown = Shown { input: input.refused(refusal), ..Shown::default() };
             page(context, &access, StatusCode::UNPROCESSABLE_ENTITY, &shown).await
         }
@@ -194,7 +190,7 @@ async fn page(
 /// The people whom the page of an issue names.
 fn people(issue: &Issue) -> Vec<UserId> {
     let acts = issue.acts.iter().filter_map(|act| act.by);
-    IssueResource::users(issue).chain(issue.notes.iter().map(|note| note.by)).chain(acts).collect()
+    IssueResource::users(issue).chain(acts).collect()
 }
 
 /// The page of an issue.

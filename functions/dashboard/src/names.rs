@@ -2,13 +2,14 @@
 
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
-use vedette_actions::{create_own_team, rename_team, rename_user};
+use vedette_actions::{ActionError, create_own_team, rename_team, rename_user};
 use vedette_domain::accounts::account::Permission;
-use vedette_domain::accounts::team::Team;
-use vedette_domain::name::parse_name;
+use vedette_domain::accounts::team::{Team, TeamName};
+use vedette_domain::input::Input as _;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
+use vedette_http::wording::sentence;
 use vedette_store::TeamWithSettings;
 
 use crate::RequestContext;
@@ -112,18 +113,14 @@ pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiE
             return Ok(creation_page(context, status, &input.refused(why)));
         }
     };
-    let id = context.app.entropy.team_id().map_err(ApiError::internal)?;
     let owner = context.member()?.caller.user.id;
-    match create_own_team(context.app, id, owner, &name).await? {
-        Some(team) => layout::redirect(&format!("/teams/{}", team.id)),
-        None => {
-            let why = format!(
-                "You have already created {} teams. The operator of this service can create more.",
-                Team::CREATED_MAX
-            );
-            let input = input.refused(ValidationError::new(NAME, why));
-            Ok(creation_page(context, StatusCode::CONFLICT, &input))
+    match create_own_team(context.app, owner, &name).await {
+        Ok(team) => layout::redirect(&format!("/teams/{}", team.id())),
+        Err(ActionError::Refused(refusal)) => {
+            let why = ValidationError::new(NAME, sentence(&refusal.to_string()));
+            Ok(creation_page(context, StatusCode::CONFLICT, &input.refused(why)))
         }
+        Err(ActionError::Failed(fault)) => Err(fault.into()),
     }
 }
 
@@ -151,9 +148,7 @@ fn filled_in(name: &str) -> FormInput {
 }
 
 fn read(input: &FormInput) -> Result<String, ValidationError> {
-    let name = parse_name(input.text(NAME));
-    name.map(str::to_owned)
-        .map_err(|error| ValidationError::new(NAME, format!("The name field {error}.")))
+    TeamName::from_texts(&input.texts(TeamName::FIELDS)).map(|sent| sent.name)
 }
 
 fn form(

@@ -138,7 +138,7 @@ fn may(scopes: &[Scope]) -> String {
 fn form(refused: Option<FormInput>) -> Markup {
     let input = refused.unwrap_or_else(|| {
         let mut input = FormInput::defaults(NewToken::FIELDS.iter());
-        Scope::ALL.iter().for_each(|scope| input.put("scopes", scope.as_str()));
+        Scope::DEFAULT.iter().for_each(|scope| input.put("scopes", scope.as_str()));
         input
     });
     let scopes = Scope::ALL.map(|scope| Choice::new(scope, scope.as_str()));

@@ -106,9 +106,10 @@ async fn revoke(app: &App, email: &str, which: &Which) -> Result<Record, Failure
 }
 
 fn shown(token: &Token, last_used_at: Option<Timestamp>) -> Record {
-    let scopes = match token.scopes.len() == Scope::ALL.len() {
-        true => "all".to_owned(),
-        false => token.scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(" "),
+    let scopes = match &token.scopes[..] {
+        scopes if *scopes == Scope::DEFAULT => "default".to_owned(),
+        scopes if scopes.len() == Scope::ALL.len() => "all".to_owned(),
+        _ => token.scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(" "),
     };
     Record::default()
         .with("hash", "hash", token.hash.short())
@@ -176,19 +177,19 @@ mod tests {
         let listed = bench.run("token list --email ada@example.com").await.out;
         insta::assert_snapshot!(listed, @r"
         HASH          NAME  SCOPES  LAST USED                EXPIRES
-        c4b7752a7508  ci    all     2026-11-20 09:55:00 UTC  2027-05-22 09:54:00 UTC
+        c4b7752a7508  ci    default     2026-11-20 09:55:00 UTC  2027-05-22 09:54:00 UTC
         ");
     }
 
     #[tokio::test]
-    async fn a_token_has_all_scopes_and_six_months_unless_told_otherwise() {
+    async fn a_token_has_the_default_scopes_and_six_months_unless_told_otherwise() {
         let bench = Bench::new().await;
         bench.user("ada").await;
         let created = bench.run("token create --email ada@example.com --name laptop").await;
         insta::assert_snapshot!(created.out, @r"
         hash       c4b7752a7508
         name       laptop
-        scopes     all
+        scopes     default
         created    2026-11-20 09:54:00 UTC
         last used  -
         expires    2027-05-22 09:54:00 UTC

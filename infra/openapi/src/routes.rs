@@ -1,5 +1,6 @@
 //! The descriptions of the routes, one file per resource.
 
+mod audit_log;
 mod checks;
 mod expectations;
 mod incidents;
@@ -9,6 +10,7 @@ mod maintenance_windows;
 mod me;
 mod metrics;
 mod monitoring;
+mod outages;
 mod reports;
 mod sites;
 mod status_pages;
@@ -39,6 +41,8 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         expectations::operations,
         status_pages::operations,
         incidents::operations,
+        outages::operations,
+        audit_log::operations,
     ];
     of_resources.iter().flat_map(|operations| operations(schemas)).collect()
 }
@@ -60,11 +64,9 @@ pub(crate) fn tags() -> Vec<Value> {
         ("expectations", "What the status checks of a site expect."),
         ("status-pages", "What people outside a team see of its sites."),
         ("incidents", "What a team tells the readers of a status page about a problem."),
-        (
-            "issues",
-            "Problems with sites. Issues are read-only in the API; people acknowledge and resolve them in \
-             the dashboard or with `vedette issue`.",
-        ),
+        ("issues", "Problems with sites."),
+        ("outages", "When sites were down, how long, and why."),
+        ("audit-log", "Who changed what in a team."),
     ];
     tags.map(|(name, description)| json!({ "name": name, "description": description })).into()
 }

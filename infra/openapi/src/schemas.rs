@@ -4,7 +4,7 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
-use vedette_http::paging::ListBody;
+use vedette_http::paging::{CursorBody, ListBody};
 use vedette_http::response::Data;
 
 /// Instants as the API writes them.
@@ -46,6 +46,12 @@ impl Schemas {
     /// The schema of a page of a collection.
     pub(crate) fn page<T: JsonSchema + 'static>(&mut self) -> Value {
         let schema = self.of::<ListBody<'static, T>>();
+        self.named(&format!("{}Page", T::schema_name()), schema)
+    }
+
+    /// The schema of a page of a collection that is read from its newest entry on.
+    pub(crate) fn cursor_page<T: JsonSchema + 'static>(&mut self) -> Value {
+        let schema = self.of::<CursorBody<'static, T>>();
         self.named(&format!("{}Page", T::schema_name()), schema)
     }
 

@@ -67,6 +67,10 @@ impl Story {
         self.ask("teams.list", ("one_team", "The caller's only team"), &[], "", None).await;
         let of_team = [("team", &*team)];
         self.ask("teams.get", ("growth", "A team on the growth plan"), &of_team, "", None).await;
+        let name = json!({ "name": "Meridian Goods" });
+        self.ask("teams.update", ("renamed", "A longer name"), &of_team, "", Some(name)).await;
+        let name = json!({ "name": "Trial" });
+        self.ask("teams.create", ("trial", "A second team"), &[], "", Some(name)).await;
         self.ask("monitoring.get", ("defaults", "What a new team starts with"), &of_team, "", None)
             .await;
         let stricter = json!({ "monitoring_settings": {
@@ -294,6 +298,35 @@ impl Story {
         let name = ("resolved", "A resolved issue");
         self.ask("issues.get", name, &[("issue", &*issue)], "", None).await;
         self.ask("issues.evidence", name, &[("issue", &*issue)], "", None).await;
+        self.of_decisions(site, &issue).await;
+    }
+
+    /// The issue opens again, and the owner decides about it.
+    async fn of_decisions(&mut self, site: &str, issue: &str) {
+        for _ in 0..2 {
+            self.scene.advance(5 * 60);
+            self.scene.check(site, 503, 61.05).await;
+        }
+        let of_issue = [("issue", issue)];
+        let name = ("taken", "The owner takes care of it");
+        self.ask("issues.acknowledge", name, &of_issue, "", None).await;
+        let name = ("taken_already", "An issue that is acknowledged already");
+        self.ask("issues.acknowledge", name, &of_issue, "", None).await;
+        let note = json!({ "note": "The disk of the database is full." });
+        self.ask("issues.note", ("cause", "What happened"), &of_issue, "", Some(note)).await;
+        let name = ("given_back", "Nobody takes care of it any more");
+        self.ask("issues.unacknowledge", name, &of_issue, "", None).await;
+        let snooze = json!({ "until": "2026-11-30T08:00:00Z" });
+        let name = ("weekend", "Until Monday");
+        self.ask("issues.snooze", name, &of_issue, "", Some(snooze)).await;
+        let name = ("by_hand", "Resolved by a member");
+        self.ask("issues.resolve", name, &of_issue, "", None).await;
+        let of_team = [("team", &*self.scene.owner.team.to_string())];
+        self.ask("outages.list", ("two", "Two outages of a shop"), &of_team, "", None).await;
+        let name = ("decisions", "What the owner decided about an issue");
+        self.ask("audit-log.list", name, &of_team, "per_page=3", None).await;
+        self.scene.advance(5 * 60);
+        self.scene.check(site, 200, 188.35).await;
     }
 
     async fn of_changes(&mut self, site: &str) {
@@ -395,6 +428,7 @@ mod tests {
                 ("checks.list", "backwards", 422),
                 ("checks.delete", "automatic", 403),
                 ("issues.list", "unknown_status", 422),
+                ("issues.acknowledge", "taken_already", 422),
                 ("status-pages.create", "taken", 422),
                 ("incidents.create", "untitled", 422),
                 ("incidents.update", "silent", 422),

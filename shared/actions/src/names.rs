@@ -2,31 +2,37 @@
 
 use vedette_domain::accounts::account::{Membership, Role, User};
 use vedette_domain::accounts::audit::{AuditEntry, AuditEvent, By};
+use vedette_domain::accounts::refusal::AccountRefusal;
 use vedette_domain::accounts::team::Team;
-use vedette_domain::id::{TeamId, UserId};
+use vedette_domain::id::UserId;
 use vedette_domain::sites::settings::Settings;
 use vedette_runtime::App;
-use vedette_store::{Audit, StoreError};
+use vedette_store::{Audit, StoreError, TeamWithSettings};
+
+use crate::AccountError;
 
 /// The place of the user in the transaction of `Store::create_own_team`.
 const CREATOR: usize = 0;
 
-/// Creates a team that a user owns; `None` if the user has created [`Team::CREATED_MAX`] teams already.
+/// Creates a team that a user owns, with the plan [`Team::PLAN`].
 ///
 /// # Errors
 ///
-/// A fault of the table.
+/// The refusal, a fault of the table, or no randomness.
 pub async fn create_own_team(
     app: &App,
-    id: TeamId,
     owner: UserId,
     name: &str,
-) -> Result<Option<Team>, StoreError> {
-    let team = Team::new(id, name, Team::PLAN, app.clock.now());
+) -> Result<TeamWithSettings, AccountError> {
+    if !app.service.creates_teams {
+        return Err(AccountRefusal::OperatorCreatesTeams.into());
+    }
+    let team = Team::new(app.entropy.team_id()?, name, Team::PLAN, app.clock.now());
     let owner = Membership { team: team.id, user: owner, role: Role::Owner };
-    match app.store.create_own_team(&team, &Settings::defaults(team.plan), &owner).await {
-        Err(error) if error.has_failed(CREATOR) => Ok(None),
-        created => created.map(|()| Some(team)),
+    let settings = Settings::defaults(team.plan);
+    match app.store.create_own_team(&team, &settings, &owner).await {
+        Err(error) if error.has_failed(CREATOR) => Err(AccountRefusal::TooManyTeams.into()),
+        created => Ok(created.map(|()| TeamWithSettings { team, settings, manual_checks: 0 })?),
     }
 }
 

@@ -26,7 +26,9 @@ pub async fn create_token(
         hash: secret.hash(),
         user,
         name: new.name,
-        scopes: new.scopes.map_or_else(|| Scope::ALL.into(), |scopes| scopes.into_iter().collect()),
+        scopes: new
+            .scopes
+            .map_or_else(|| Scope::DEFAULT.into(), |scopes| scopes.into_iter().collect()),
         expires_at: now
             .saturating_add(SignedDuration::from_hours(24 * i64::from(new.days)))
             .unwrap_or(now),

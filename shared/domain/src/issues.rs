@@ -15,6 +15,7 @@ pub mod act;
 pub mod confirmation;
 pub mod evaluate;
 pub mod expiry;
+pub mod input;
 mod lifecycle;
 pub mod note;
 pub mod opening;

@@ -8,6 +8,7 @@ mod gzip;
 mod header;
 pub mod history;
 pub mod isolation;
+pub mod outages;
 pub mod paging;
 pub mod path;
 pub mod query;

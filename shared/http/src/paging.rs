@@ -6,7 +6,7 @@ use url::form_urlencoded;
 
 use crate::query::Query;
 use crate::response::{Response, json};
-use crate::validation::Errors;
+use crate::validation::{Errors, ValidationError};
 
 /// The maximum number of entries on a page.
 pub const PER_PAGE_MAX: u64 = 100;
@@ -138,6 +138,78 @@ pub fn page<T: Serialize>(
         },
     };
     json(StatusCode::OK, &collection)
+}
+
+/// The page that a client requests of a collection that grows at its beginning and is not counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CursorRequest {
+    /// Where the page before it ended; `None` for the first page.
+    pub before: Option<String>,
+    per_page: u64,
+}
+
+/// Longer than any cursor.
+const CURSOR_MAX: usize = 128;
+
+impl CursorRequest {
+    /// Reads `before` and `per_page`.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with the query.
+    pub fn parse(query: &Query) -> Result<Self, ValidationError> {
+        let mut errors = Errors::new();
+        let per_page =
+            query.integer("per_page", 1..=PER_PAGE_MAX, &mut errors).unwrap_or(PER_PAGE_DEFAULT);
+        let before = query.search("before").map(str::to_owned);
+        if before.as_ref().is_some_and(|before| before.len() > CURSOR_MAX) {
+            errors.push("before", "The before field must be from the link to the next page.");
+        }
+        errors.finish(Some(Self { before, per_page }))
+    }
+
+    /// The maximum number of entries on the page.
+    pub fn limit(&self) -> usize {
+        usize::try_from(self.per_page).unwrap_or(usize::MAX)
+    }
+}
+
+/// One page of a collection that is read from its newest entry on.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+pub struct CursorBody<'a, T> {
+    /// The page's entries, newest first.
+    data: &'a [T],
+    /// Other pages.
+    links: CursorLinks,
+}
+
+/// Other pages of a collection that is read from its newest entry on.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct CursorLinks {
+    /// The page with the newest entries.
+    first: String,
+    /// The page with older entries; null on the last page.
+    next: Option<String>,
+}
+
+/// 200 with one page of a collection; `next` is where it ends if there is more. `path` is the collection's URL without a
+/// query.
+pub fn cursor_page<T: Serialize>(
+    data: &[T],
+    next: Option<&str>,
+    page: &CursorRequest,
+    path: &str,
+) -> Response {
+    let link = |before: Option<&str>| {
+        let mut pairs = form_urlencoded::Serializer::new(String::new());
+        pairs.append_pair("per_page", &page.per_page.to_string());
+        pairs.extend_pairs(before.map(|before| ("before", before)));
+        format!("{path}?{}", pairs.finish())
+    };
+    let links = CursorLinks { first: link(None), next: next.map(|next| link(Some(next))) };
+    json(StatusCode::OK, &CursorBody { data, links })
 }
 
 #[cfg(test)]

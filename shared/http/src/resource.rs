@@ -1,10 +1,12 @@
 //! JSON shapes of the API's resources, fields in the order of its tables.
 
+mod audit;
 mod calendar;
 mod check;
 mod evidence;
 mod issue;
 mod monitoring;
+mod outage;
 mod outcome;
 mod report;
 mod site;
@@ -14,11 +16,13 @@ mod user;
 
 use vedette_domain::id::SiteId;
 
+pub use audit::AuditEntryResource;
 pub use calendar::CalendarResource;
 pub use check::{CheckResource, SiteSummary};
 pub use evidence::EvidenceResource;
 pub use issue::{IssueParts, IssueResource};
 pub use monitoring::MonitoringResource;
+pub use outage::OutageResource;
 pub use outcome::SitesOutcome;
 pub use report::{PerformanceResource, UptimeResource};
 pub use site::SiteResource;

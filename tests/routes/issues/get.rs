@@ -8,18 +8,11 @@ use vedette_domain::issues::Fingerprint;
 use vedette_testkit::{ApiResponse, Member};
 use vedette_tests::Service;
 
-use super::{broken, next_run, open};
+use super::{broken, next_run, only, open};
 use crate::support::{assert_not_found, colleague, masked, new_site, set_plan};
 
 async fn get(service: &Service, caller: &Member, uuid: impl ToString) -> ApiResponse {
     service.client(caller).get(&format!("/issues/{}", uuid.to_string())).await
-}
-
-/// The only issue.
-async fn only(service: &Service, owner: &Member) -> IssueId {
-    let list = service.client(owner).get("/issues").await;
-    assert_eq!(list.body["meta"]["total"], 1, "{list:?}");
-    IssueId::parse(list.body["data"][0]["uuid"].as_str().expect("a uuid")).expect("an id")
 }
 
 /// What happened to an issue, with the names of the people who did it.

@@ -6,12 +6,14 @@ use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, html};
 use vedette_domain::alerts::channel::EventKind;
 use vedette_domain::alerts::notification::{Notification, NotificationOutcome};
+use vedette_domain::input::Input as _;
 use vedette_domain::issues::act::{Act, ActKind};
+use vedette_domain::issues::input::NewNote;
 use vedette_domain::issues::note::Note;
 use vedette_domain::issues::past_tense::past;
 use vedette_domain::issues::{TimelineEntry, TimelineKey};
 
-use super::{IssueView, NOTE};
+use super::IssueView;
 use crate::checks::summary;
 use crate::clock::Clock;
 use crate::form::FormInput;
@@ -37,7 +39,7 @@ pub(super) fn card(view: &IssueView<'_>, input: &FormInput) -> Markup {
             div.in { ol.time { @for (_, event) in &events { (event) } } }
             @if view.may_act {
                 form.in.stack.gs.rule method="post" action={ "/issues/" (view.issue.id) "/note" } {
-                    (input.textarea(NOTE, "Add a note", 3))
+                    @for field in NewNote::FIELDS { (input.control(field)) }
                     div { button { "Add note" } }
                 }
             }

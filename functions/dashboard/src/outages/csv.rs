@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use jiff::{SignedDuration, Timestamp};
 use vedette_domain::time::wire;
-
-use super::Outages;
+use vedette_http::outages::Outages;
 
 /// A line for each outage, newest first. An outage that goes on has no end, and its length so far.
 pub(super) fn csv(outages: &Outages, now: Timestamp) -> String {

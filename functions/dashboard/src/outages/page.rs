@@ -9,10 +9,10 @@ use vedette_domain::checks::report::outage_days;
 use vedette_domain::id::TeamId;
 use vedette_domain::issues::outage::{Cause, OutageRecord};
 use vedette_domain::time;
+use vedette_http::outages::{OUTAGES_MAX, OutageFilter, Outages};
 use vedette_http::response::Response;
 use vedette_store::TeamWithSettings;
 
-use super::{Filter, OUTAGES_MAX, Outages};
 use crate::chart::{self, Bar, bars_label, day_bars};
 use crate::clock::Clock;
 use crate::form::{Choice, FormInput, capitalized};
@@ -28,7 +28,7 @@ const PAGE: usize = 50;
 pub(super) fn page(
     context: RequestContext<'_>,
     team: &TeamWithSettings,
-    filter: &Filter,
+    filter: &OutageFilter,
     outages: &Outages,
     number: u64,
 ) -> Response {
@@ -71,7 +71,7 @@ pub(super) fn refused(
 }
 
 /// The address of a page with the same filter.
-fn address(team: TeamId, name: &str, filter: &Filter, page: u64) -> String {
+fn address(team: TeamId, name: &str, filter: &OutageFilter, page: u64) -> String {
     let site = filter.site.as_deref().unwrap_or_default();
     let site: String = byte_serialize(site.as_bytes()).collect();
     let cause = filter.cause.map_or("", Cause::as_str);
@@ -82,7 +82,7 @@ fn address(team: TeamId, name: &str, filter: &Filter, page: u64) -> String {
     )
 }
 
-fn title(filter: &Filter, outages: &Outages) -> String {
+fn title(filter: &OutageFilter, outages: &Outages) -> String {
     let days = (filter.span.to - filter.span.from).get_days() + 1;
     let days = counted(usize::try_from(days).unwrap_or(0), "day", "days");
     match outages.figures.count {
@@ -94,7 +94,7 @@ fn title(filter: &Filter, outages: &Outages) -> String {
     }
 }
 
-fn lead(filter: &Filter, outages: &Outages, clock: Clock<'_>) -> Markup {
+fn lead(filter: &OutageFilter, outages: &Outages, clock: Clock<'_>) -> Markup {
     let day = |date| clock.utc_day(day_start(date));
     html! {
         p.quiet {
@@ -152,7 +152,7 @@ fn figures(outages: &Outages) -> Markup {
     }
 }
 
-fn days(filter: &Filter, outages: &Outages, clock: Clock<'_>) -> Markup {
+fn days(filter: &OutageFilter, outages: &Outages, clock: Clock<'_>) -> Markup {
     let problems: Vec<_> = outages.found.iter().map(|(outage, ..)| outage.problem()).collect();
     let days: Vec<_> = outage_days(filter.span, &problems, clock.now)
         .into_iter()

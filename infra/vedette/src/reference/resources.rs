@@ -37,7 +37,7 @@ const RESOURCES: [(&str, [&[&str]; 3]); 22] = [
     ("Checks", [&["checks"], &["checks"], &[]]),
     ("Reports", [&["reports"], &["reports"], &[]]),
     ("Issues", [&["issues"], &["issues"], &["issue"]]),
-    ("Outages", [&[], &["outages"], &[]]),
+    ("Outages", [&["outages"], &["outages"], &[]]),
     ("Channels", [&[], &["channels"], &["channel"]]),
     ("Maintenance windows", [&["maintenance-windows"], &["maintenance"], &["maintenance"]]),
     (
@@ -63,7 +63,7 @@ const RESOURCES: [(&str, [&[&str]; 3]); 22] = [
         ],
     ),
     ("Subscriptions", [&[], &["subscriptions"], &[]]),
-    ("Audit log", [&[], &["audit-log"], &[]]),
+    ("Audit log", [&["audit-log"], &["audit-log"], &[]]),
     ("Agents", [&[], &[], &["agent"]]),
 ];
 

@@ -51,6 +51,7 @@ pub struct Membership {
 
 /// A role in a team. Each role may do everything that the one before it may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Sees everything, changes nothing.
@@ -135,6 +136,7 @@ impl Permission {
 
 /// What a token may be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Scope {
     /// Read teams, the user and team monitoring.
     #[serde(rename = "teams:read")]
@@ -166,6 +168,15 @@ pub enum Scope {
     /// Read the metrics of a team.
     #[serde(rename = "metrics:read")]
     MetricsRead,
+    /// Acknowledge, resolve and snooze issues, and write notes about them.
+    #[serde(rename = "issues:write")]
+    IssuesWrite,
+    /// Read audit logs and events.
+    #[serde(rename = "audit:read")]
+    AuditRead,
+    /// Create and rename teams.
+    #[serde(rename = "teams:manage")]
+    TeamsManage,
 }
 
 impl std::fmt::Display for Scope {
@@ -175,8 +186,8 @@ impl std::fmt::Display for Scope {
 }
 
 impl Scope {
-    /// All scopes.
-    pub const ALL: [Self; 10] = [
+    /// The scopes of a new token whose creator chooses none. Every other scope must be chosen.
+    pub const DEFAULT: [Self; 10] = [
         Self::TeamsRead,
         Self::TeamsWrite,
         Self::SitesRead,
@@ -186,6 +197,23 @@ impl Scope {
         Self::ChecksRun,
         Self::ChecksDelete,
         Self::IssuesRead,
+        Self::MetricsRead,
+    ];
+
+    /// All scopes.
+    pub const ALL: [Self; 13] = [
+        Self::TeamsRead,
+        Self::TeamsWrite,
+        Self::TeamsManage,
+        Self::SitesRead,
+        Self::SitesWrite,
+        Self::SitesDelete,
+        Self::ChecksRead,
+        Self::ChecksRun,
+        Self::ChecksDelete,
+        Self::IssuesRead,
+        Self::IssuesWrite,
+        Self::AuditRead,
         Self::MetricsRead,
     ];
 
@@ -202,6 +230,9 @@ impl Scope {
             Self::ChecksDelete => "checks:delete",
             Self::IssuesRead => "issues:read",
             Self::MetricsRead => "metrics:read",
+            Self::IssuesWrite => "issues:write",
+            Self::AuditRead => "audit:read",
+            Self::TeamsManage => "teams:manage",
         }
     }
 }
@@ -239,7 +270,8 @@ input! {
         /// Days until it expires.
         #[form("Expires after (days)")]
         days: Optional<u32> = IntegerRule { min: 1, max: TOKEN_DAYS_MAX }, or TOKEN_LIFETIME_DAYS;
-        /// Scopes, repeated or separated by commas; all if left out.
+        /// Scopes, repeated or separated by commas. If left out, all that the API has for sites, checks and metrics, and
+        /// for reading teams and issues.
         #[form("Permissions")]
         #[option("scope", "SCOPE")]
         scopes: Optional<BTreeSet<Scope>> = ListRule::new(1, Scope::ALL.len(), Scope::ALL);

@@ -117,6 +117,7 @@ impl AuditEntry {
 
 /// What was changed. The changed thing has the name that it had then, because it may be gone by now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum AuditEvent {
     /// The team's monitoring settings changed.
@@ -250,6 +251,7 @@ pub enum AuditEvent {
 
 /// What was done with a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ChannelChange {
     /// It was added.
@@ -272,6 +274,7 @@ pub enum ChannelChange {
 
 /// What was done with a maintenance window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WindowChange {
     /// It was added.
@@ -288,6 +291,7 @@ pub enum WindowChange {
 
 /// What was done with a status page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PageChange {
     /// It was added.
@@ -300,6 +304,7 @@ pub enum PageChange {
 
 /// What was done with an incident.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum IncidentChange {
     /// It was written.
@@ -329,6 +334,7 @@ impl IncidentChange {
 
 /// What was decided about an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum IssueDecision {
     /// Somebody acknowledged it.
@@ -338,7 +344,7 @@ pub enum IssueDecision {
     /// It was resolved.
     Resolved,
     /// Its reminders stop until then.
-    Snoozed(Timestamp),
+    Snoozed(#[cfg_attr(feature = "schema", schemars(with = "String"))] Timestamp),
     /// Its reminders start again.
     Unsnoozed,
     /// Somebody wrote something about it.
@@ -401,6 +407,7 @@ impl AuditEvent {
 
 /// A setting that was changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Difference {
     /// Its path, as in `tools.status.cadence_minutes`.
     pub setting: String,

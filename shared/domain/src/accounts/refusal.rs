@@ -5,6 +5,7 @@ use jiff::SignedDuration;
 use crate::accounts::account::Role;
 use crate::accounts::invitation::INVITATIONS_MAX;
 use crate::accounts::plan::Plan;
+use crate::accounts::team::Team;
 
 /// Why an action on users, members or tokens is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -61,6 +62,15 @@ pub enum AccountRefusal {
         "the team has {INVITATIONS_MAX} pending invitations, which is the most that a team can have; withdraw one first"
     )]
     TooManyInvitations,
+    /// The user has created the most teams that a user may create.
+    #[error(
+        "you have already created {} teams; the operator of this service can create more",
+        Team::CREATED_MAX
+    )]
+    TooManyTeams,
+    /// Users may not create teams here.
+    #[error("only the operator of this service creates teams")]
+    OperatorCreatesTeams,
     /// The invited address has an account by now.
     #[error("{0} has an account")]
     AccountAlready(String),

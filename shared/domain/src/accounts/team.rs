@@ -9,7 +9,9 @@ use super::session::SessionHash;
 use crate::alerts::channel::LinkKey;
 use crate::checks::history::{Retention, day_of};
 use crate::id::{StatusPageId, TeamId};
+use crate::input::{input, line};
 use crate::maintenance::Windows;
+use crate::name::NAME_MAX;
 use crate::time_zone::NamedZone;
 
 /// A team.
@@ -67,6 +69,15 @@ const fn created_plan() -> Plan {
 
 const fn created_active() -> bool {
     true
+}
+
+input! {
+    /// The name of a team.
+    TeamName {
+        /// Display name: one line of visible text.
+        #[form("Name")]
+        name: Required<String> = line(NAME_MAX);
+    }
 }
 
 impl Team {

@@ -7,6 +7,7 @@ use vedette_domain::accounts::access::AccessRefusal;
 use vedette_domain::accounts::refusal::{AccountRefusal, SignInRefusal};
 use vedette_domain::alerts::refusal::ChannelRefusal;
 use vedette_domain::checks::on_demand::OnDemandRefusal;
+use vedette_domain::issues::InvalidTransition;
 use vedette_domain::maintenance::WindowRefusal;
 use vedette_domain::rate_limit::retry_after;
 use vedette_domain::sites::refusal::SiteRefusal;
@@ -79,7 +80,10 @@ impl From<AccountRefusal> for ApiError {
         match refusal {
             // For a team, a user who is not a member does not exist.
             AccountRefusal::NoMember(_) => Self::NotFound,
-            AccountRefusal::OwnersOnly => Self::Forbidden(why),
+            AccountRefusal::OwnersOnly | AccountRefusal::OperatorCreatesTeams => {
+                Self::Forbidden(why)
+            }
+            AccountRefusal::TooManyTeams => Self::invalid("name", why),
             AccountRefusal::MemberAlready { .. }
             | AccountRefusal::JoinedAlready(_)
             | AccountRefusal::LastOwner(_)
@@ -92,6 +96,12 @@ impl From<AccountRefusal> for ApiError {
             | AccountRefusal::TooManyInvitations
             | AccountRefusal::AccountAlready(_) => Self::invalid("email", why),
         }
+    }
+}
+
+impl From<InvalidTransition> for ApiError {
+    fn from(refusal: InvalidTransition) -> Self {
+        Self::invalid("issue", sentence(&refusal.to_string()))
     }
 }
 

@@ -11,6 +11,7 @@ use vedette_domain::checks::pointer::{CheckPointer, Latest};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::CheckSource;
 use vedette_domain::id::{CheckId, IssueId, TeamId, UserId};
+use vedette_domain::issues::note::Note;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::issues::{
     Fingerprint, IssueStatus, Lifecycle, Severity, TimelineEntry, TimelineKey,
@@ -53,6 +54,12 @@ pub struct IssueResource {
     resolved_by: Option<UserResource>,
     /// What happened to the issue, oldest first.
     timeline: Vec<TimelineResource>,
+    /// An addition to the specification: what members wrote about the issue, oldest first. Omitted if there is nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<NoteResource>,
+    /// An addition to the specification: until when nobody is reminded of the issue. Omitted if it is not snoozed.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "wire_time_or_null")]
+    snoozed_until: Option<Timestamp>,
     /// Whether the issue is open or acknowledged.
     is_active: bool,
     /// When the issue last opened.
@@ -85,6 +92,19 @@ struct TimelineResource {
     #[serde(serialize_with = "wire_time")]
     timestamp: Timestamp,
     /// Who did it; null if a check did.
+    user: Option<UserResource>,
+}
+
+/// What a member wrote about an issue.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Note"))]
+struct NoteResource {
+    /// The text.
+    note: String,
+    /// When it was written.
+    #[serde(serialize_with = "wire_time")]
+    created_at: Timestamp,
+    /// Who wrote it; null if the account was deleted.
     user: Option<UserResource>,
 }
 
@@ -129,7 +149,8 @@ impl IssueResource {
     pub fn users(issue: &Issue) -> impl Iterator<Item = UserId> {
         let acknowledged = issue.lifecycle.acknowledgement().map(|taken| taken.by);
         let timeline = issue.timeline.entries().iter().filter_map(|entry| entry.user);
-        timeline.chain(acknowledged).chain(resolution(issue).and_then(|(_, by)| by))
+        let notes = issue.notes.iter().map(|note| note.by);
+        timeline.chain(acknowledged).chain(resolution(issue).and_then(|(_, by)| by)).chain(notes)
     }
 
     /// Builds the issue with everything that is shown with it.
@@ -149,6 +170,11 @@ impl IssueResource {
             timestamp: entry.timestamp,
             user: entry.user.and_then(user),
         };
+        let note = |note: &Note| NoteResource {
+            note: note.text.clone(),
+            created_at: note.at,
+            user: user(note.by),
+        };
         let [judged_by, _] = Self::pointers(found);
         let evaluated_at =
             judged_by.and_then(|pointer| parts.checks.get(&pointer.id)?.completed_at);
@@ -167,6 +193,8 @@ impl IssueResource {
             acknowledged_by: acknowledged.and_then(|taken| user(taken.by)),
             resolved_by: resolved.and_then(|(_, by)| user(by?)),
             timeline: issue.timeline.entries().iter().map(entry).collect(),
+            notes: issue.notes.iter().map(note).collect(),
+            snoozed_until: issue.snoozed_until,
             is_active: issue.lifecycle.is_active(),
             opened_at: issue.lifecycle.opened_at(),
             acknowledged_at: acknowledged.map(|taken| taken.at),

@@ -1,0 +1,16 @@
+//! `POST /issues/{issue}/resolve`: resolves an active issue.
+
+use vedette_actions::Decision;
+use vedette_http::access::IssueAccess;
+use vedette_http::error::ApiError;
+use vedette_http::response::Response;
+
+use super::decision::carry_out;
+use crate::Context;
+
+pub(crate) async fn handle(
+    context: Context<'_>,
+    access: IssueAccess,
+) -> Result<Response, ApiError> {
+    carry_out(context, access, Decision::Resolve(context.caller.user.id)).await
+}

@@ -1,0 +1,3 @@
+//! What a team's audit log says.
+
+mod list;

@@ -1,0 +1,3 @@
+//! The outages of a team's sites.
+
+mod list;
