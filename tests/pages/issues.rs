@@ -171,7 +171,7 @@ async fn a_note_stays_with_its_issue_and_tells_no_channel() {
     service.deliver_alerts().await;
     assert!(service.receivers.take_lines().is_empty());
     for (form, why) in [
-        ("note=+%0A+".to_owned(), "Must not be empty"),
+        ("note=+%0A+".to_owned(), "Is required"),
         (format!("note={}", "x".repeat(501)), "Must not be longer than 500 characters"),
     ] {
         let refused = browser.post(&format!("{path}/note"), &form).await;

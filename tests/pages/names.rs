@@ -13,7 +13,7 @@ async fn users_change_their_name() {
     let mut browser = Browser::of(&test, owner.user).await;
     let refused = browser.post("/name", "name=+").await;
     assert_eq!(refused.status(), 422);
-    assert!(main_part(&refused).contains("Must not be empty."));
+    assert!(main_part(&refused).contains("Is required."));
     assert_eq!(sent_to(&browser.post("/name", "name=+Grace+Hopper+").await), "/name?notice=saved");
     let page = browser.get("/name?notice=saved").await;
     assert!(said(&page).contains("Saved.") && said(&page).contains("value=\"Grace Hopper\""));
@@ -65,7 +65,7 @@ async fn users_create_up_to_ten_teams_where_the_operator_allows_it() {
     }
     let refused = browser.post("/new-team", "name=One+more").await;
     assert_eq!(refused.status(), 409);
-    assert!(main_part(&refused).contains("You have already created 10 teams."));
+    assert!(main_part(&refused).contains("You have already created 10 teams;"));
     let account = test.app.store.account(owner.user).await.expect("read").expect("an account");
     assert_eq!(account.memberships.len(), 11);
     let teams = account.memberships.iter().map(|place| place.team);

@@ -176,8 +176,8 @@ mod tests {
         store.note_use(&token, bench.app.clock.now()).await.expect("noted");
         let listed = bench.run("token list --email ada@example.com").await.out;
         insta::assert_snapshot!(listed, @r"
-        HASH          NAME  SCOPES  LAST USED                EXPIRES
-        c4b7752a7508  ci    default     2026-11-20 09:55:00 UTC  2027-05-22 09:54:00 UTC
+        HASH          NAME  SCOPES   LAST USED                EXPIRES
+        c4b7752a7508  ci    default  2026-11-20 09:55:00 UTC  2027-05-22 09:54:00 UTC
         ");
     }
 
