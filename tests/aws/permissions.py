@@ -198,6 +198,8 @@ ACCOUNTS = {
         ("deletes", "U#"),
         ("puts", "G"),
     },
+    "api-TokensCreate": {("puts", "K#"), ("puts", "U#")},
+    "api-TokensRevoke": {("deletes", "K#"), ("deletes", "U#")},
     "api-TeamsCreate": {("puts", "U#"), ("updates", "U#"), ("puts", "G")},
 }
 

@@ -1104,7 +1104,12 @@ def decide(team, issue):
     assert log[0]["event"]["decision"] == "unacknowledged", log
     made = ask("POST", "/teams", {"name": "A second team"}, 201)["data"]["uuid"]
     ask("PATCH", f"/teams/{made}", {"name": "Another name"})
-    say("a client decided about an issue, and created a team")
+    secret = ask("POST", "/me/tokens", {"name": "Script", "scopes": ["teams:read"]}, 201)["data"]
+    ask("GET", "/teams", bearer=secret["secret"])
+    assert secret["hash"] in [one["hash"] for one in ask("GET", "/me/tokens")["data"]]
+    ask("DELETE", f"/me/tokens/{secret['hash']}", expect=204)
+    ask("GET", "/teams", expect=401, bearer=secret["secret"])
+    say("a client decided about an issue, and created a team and a token")
 
 
 def use_the_pages(team, site, target):

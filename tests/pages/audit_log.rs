@@ -196,7 +196,7 @@ async fn what_is_done_by_the_api_and_by_the_operator_is_written_down() {
     later();
     change_role(app, owner.team, &user, Role::Owner, Role::Owner, by()).await.expect("changed");
     later();
-    let (_, token) = create_token(app, grace.user, new_token(), by()).await.expect("made");
+    let (_, token) = create_token(app, grace.user, new_token(), None, by()).await.expect("made");
     later();
     revoke_token(app, &token, by()).await.expect("revoked");
     later();
@@ -286,7 +286,7 @@ async fn all_teams_of_a_user_are_told_of_their_tokens() {
         teams.push(Member { team: id, ..owner.clone() });
     }
     let by = By::user(owner.user, test.now());
-    let made = create_token(&test.app, owner.user, new_token(), by).await;
+    let made = create_token(&test.app, owner.user, new_token(), None, by).await;
     let (_, token) = made.expect("made");
     let (hash, email) = (token.hash.short(), email_of(&test, owner.user).await);
     let browser = Browser::of(&test, owner.user).await;

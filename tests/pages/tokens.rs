@@ -92,7 +92,7 @@ async fn what_is_wrong_with_a_token_stands_beside_its_field() {
     let refused = browser.post("/tokens", "name=ci&days=7&scopes=teams%3Aread").await;
     assert_eq!(refused.status(), 422);
     let page = main_part(&refused);
-    assert!(page.contains("You have 100 tokens, the most that a user can have."), "{page}");
+    assert!(page.contains("You have 100 tokens, the most that a user can have;"), "{page}");
 
     let scopes = Scope::DEFAULT.len();
     let form = browser.get("/tokens").await;

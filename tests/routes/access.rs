@@ -4,7 +4,7 @@
 use lambda_http::Body;
 use serde_json::json;
 use vedette_api::{ROUTES, Route};
-use vedette_domain::accounts::account::{Role, Scope};
+use vedette_domain::accounts::account::{Role, Scope, Secret};
 use vedette_domain::accounts::plan::Plan;
 use vedette_testkit::{ApiResponse, Member, WebServer, member_of, new_team};
 use vedette_tests::Service;
@@ -39,7 +39,7 @@ const fn rule(
 
 /// Of each route, in the order of the specification, and then of those that we have added.
 #[rustfmt::skip]
-const RULES: [Rule; 55] = [
+const RULES: [Rule; 58] = [
     rule("GET", "/me", Scope::TeamsRead, Role::Viewer, ""),
     rule("GET", "/teams", Scope::TeamsRead, Role::Viewer, ""),
     rule("GET", "/teams/{team}", Scope::TeamsRead, Role::Viewer, ""),
@@ -68,6 +68,9 @@ const RULES: [Rule; 55] = [
     rule("GET", "/teams/{team}/audit-log", Scope::AuditRead, Role::Viewer, ""),
     rule("POST", "/teams", Scope::TeamsManage, Role::Viewer, r#"{"name": "Shop"}"#),
     rule("PATCH", "/teams/{team}", Scope::TeamsManage, Role::Owner, r#"{"name": "Shop"}"#),
+    rule("GET", "/me/tokens", Scope::TokensRead, Role::Viewer, ""),
+    rule("POST", "/me/tokens", Scope::TokensWrite, Role::Viewer, r#"{"name": "Deploy"}"#),
+    rule("DELETE", "/me/tokens/{token}", Scope::TokensWrite, Role::Viewer, ""),
     rule("GET", "/teams/{team}/time-zone", Scope::TeamsRead, Role::Viewer, ""),
     rule("PATCH", "/teams/{team}/time-zone", Scope::TeamsWrite, Role::Admin, r#"{"time_zone": "Europe/Berlin"}"#),
     rule("GET", "/me/time-zone", Scope::TeamsRead, Role::Viewer, ""),
@@ -219,6 +222,8 @@ async fn every_route_asks_for_its_role_and_for_an_active_plan() {
         for role in allowed.into_iter().take(once) {
             let team = scene.owner.team;
             let member = member_of(&scene.service.test, team, role, &[rule.scope]).await;
+            let own = Secret::parse(&member.secret).expect("a secret").hash();
+            let path = path.replace("{token}", &own.0);
             let answer = scene.send(&member, rule, &path).await;
             assert!(answer.status < 300, "{} as {role:?}: {}", route.name, answer.shown());
         }

@@ -22,4 +22,5 @@ mod status_pages;
 mod support;
 mod teams;
 mod time_zone;
+mod tokens;
 mod user_time_zone;

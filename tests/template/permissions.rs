@@ -156,9 +156,16 @@ fn no_function_but_that_of_accounts_may_write_a_token_or_a_user() {
             let changes_zone = handler == "user-time-zone.update" && *action == Action::UpdateItem;
             // Whoever creates a team is its first member, and the creation is counted.
             let creates_team = handler == "teams.create" && *action != Action::DeleteItem;
+            // A token of a user is listed with the user.
+            let of_tokens = match &*handler {
+                "tokens.create" => *action == Action::PutItem,
+                "tokens.revoke" => *action == Action::DeleteItem,
+                _ => false,
+            };
             let may = |prefix: &Prefix| {
                 !secret.contains(prefix)
                     || (creates_team && *prefix == Prefix::User)
+                    || (of_tokens && [Prefix::Token, Prefix::User].contains(prefix))
                     || (makes_links && links.contains(prefix))
                     || (changes_zone && [Prefix::User, Prefix::Email].contains(prefix))
             };

@@ -81,6 +81,18 @@ pub(crate) const DELETE_INCIDENT: Grant =
 
 pub(crate) const READ_AUDIT_LOG: Grant = Grant { query: &[Audit], ..Grant::NONE };
 
+pub(crate) const READ_TOKENS: Grant = Grant { batch_get: &[Token, TokenUse], ..Grant::NONE };
+
+pub(crate) const CREATE_TOKEN: Grant =
+    Grant { batch_get: &[Token, TokenUse], put: &[Audit, Token, User], ..Grant::NONE };
+
+pub(crate) const REVOKE_TOKEN: Grant = Grant {
+    batch_get: &[Token, TokenUse],
+    put: &[Audit],
+    delete: &[Token, TokenUse, User],
+    ..Grant::NONE
+};
+
 /// The team has no plan of its own, because only operators may write plans.
 pub(crate) const CREATE_TEAM: Grant =
     Grant { put: &[Team, Teams, User], update: &[User], ..Grant::NONE };

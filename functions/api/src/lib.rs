@@ -23,6 +23,7 @@ mod status_pages;
 mod surface;
 mod teams;
 mod time_zone;
+mod tokens;
 mod user_time_zone;
 
 use std::future::ready;

@@ -5,7 +5,8 @@ use vedette_domain::accounts::account::Permission::{
 };
 use vedette_domain::accounts::account::Scope::{
     self, AuditRead, ChecksDelete, ChecksRead, ChecksRun, IssuesRead, IssuesWrite, MetricsRead,
-    SitesDelete, SitesRead, SitesWrite, TeamsManage, TeamsRead, TeamsWrite,
+    SitesDelete, SitesRead, SitesWrite, TeamsManage, TeamsRead, TeamsWrite, TokensRead,
+    TokensWrite,
 };
 use vedette_routing::Endpoint::{
     Check, Incident, Issue, Request, Site, StatusPage, Team, Teams, Window,
@@ -16,7 +17,7 @@ use crate::surface::{ApiAudience, Endpoint, Route};
 use crate::{
     audit_log, checks, expectations, grants, incidents, issues, maintenance_calendar,
     maintenance_windows, me, metrics, monitoring, outages, reports, sites, status_pages, teams,
-    time_zone, user_time_zone,
+    time_zone, tokens, user_time_zone,
 };
 
 /// All routes, in the order of the specification, then those that are additions to it. Each has a name, a path, the
@@ -53,6 +54,9 @@ pub const ROUTES: &[Route] = &[
     read("audit-log.list", "/api/v1/teams/{team}/audit-log", AuditRead, Team(View, &audit_log::list::handle), &grants::READ_AUDIT_LOG),
     post("teams.create", "/api/v1/teams", TeamsManage, Request(&teams::create::handle), &grants::CREATE_TEAM),
     patch("teams.update", "/api/v1/teams/{team}", TeamsManage, Team(RenameTeam, &teams::update::handle), &grants::RENAME_TEAM),
+    read("tokens.list", "/api/v1/me/tokens", TokensRead, Request(&tokens::list::handle), &grants::READ_TOKENS),
+    post("tokens.create", "/api/v1/me/tokens", TokensWrite, Request(&tokens::create::handle), &grants::CREATE_TOKEN),
+    delete("tokens.revoke", "/api/v1/me/tokens/{token}", TokensWrite, Request(&tokens::revoke::handle), &grants::REVOKE_TOKEN),
     get("time-zone.get", "/api/v1/teams/{team}/time-zone", TeamsRead, Team(View, &time_zone::get::handle)),
     patch("time-zone.update", "/api/v1/teams/{team}/time-zone", TeamsWrite, Team(UpdateMonitoring, &time_zone::update::handle), &grants::SAVE_TIME_ZONE),
     get("user-time-zone.get", "/api/v1/me/time-zone", TeamsRead, Request(&user_time_zone::get::handle)),

@@ -4,9 +4,10 @@ use lambda_http::http::header::HOST;
 use lambda_http::http::request::Parts;
 use tracing::{Span, error, error_span};
 use uuid::Uuid;
-use vedette_domain::accounts::account::Scope;
-use vedette_http::access::{self, Caller, Throttle};
+use vedette_domain::accounts::account::{Scope, Token};
+use vedette_http::access::{self, Authentication, Caller, Throttle};
 use vedette_http::error::ApiError;
+use vedette_http::path::PathParameters;
 use vedette_http::query::Query;
 use vedette_http::request_id::RequestId;
 use vedette_http::resource::Links;
@@ -59,6 +60,7 @@ pub fn grants_of(route: &Route) -> [&'static Grant; 2] {
 #[derive(Debug)]
 pub struct Client {
     caller: Caller,
+    token: Token,
     links: Links,
 }
 
@@ -67,6 +69,10 @@ pub struct Client {
 pub struct Context<'a> {
     pub(crate) app: &'a App,
     pub(crate) caller: &'a Caller,
+    /// The caller's token.
+    pub(crate) token: &'a Token,
+    /// The values in the path.
+    pub(crate) parameters: &'a PathParameters,
     pub(crate) head: &'a Parts,
     /// Empty if the route takes no body.
     pub(crate) body: &'a [u8],
@@ -120,8 +126,8 @@ impl Surface for Api {
         };
         let now = app.clock.now();
         match access::authenticate(&app.store, &head.headers, scope, throttle, now).await {
-            Ok((caller, rate)) => {
-                let client = Client { caller, links: links(request) };
+            Ok(Authentication { caller, token, rate }) => {
+                let client = Client { caller, token, links: links(request) };
                 Authenticated { client: Ok(client), rate: Some(rate) }
             }
             Err((refusal, rate)) => Authenticated { client: Err(refusal), rate },
@@ -134,11 +140,11 @@ impl Surface for Api {
 
     fn context<'a>(
         &'a self,
-        Request { app, head, .. }: Request<'a>,
-        Client { caller, links }: &'a Client,
+        Request { app, head, parameters }: Request<'a>,
+        Client { caller, token, links }: &'a Client,
         body: &'a [u8],
     ) -> Context<'a> {
-        Context { app, caller, head, body, links }
+        Context { app, caller, token, parameters, head, body, links }
     }
 
     fn refuse(&self, _: Request<'_>, _: Option<&Client>, refusal: ApiError) -> Response {

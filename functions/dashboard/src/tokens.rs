@@ -3,12 +3,13 @@
 use jiff::Timestamp;
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
-use vedette_actions::{create_token, revoke_token};
-use vedette_domain::accounts::account::{NewToken, Scope, Secret, TOKENS_MAX, Token};
+use vedette_actions::{ActionError, create_token, revoke_token};
+use vedette_domain::accounts::account::{NewToken, Scope, Secret, Token};
 use vedette_domain::input::Input as _;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
+use vedette_http::wording::sentence;
 
 use crate::RequestContext;
 use crate::clock::Clock;
@@ -16,13 +17,7 @@ use crate::form::{Choice, FormInput};
 use crate::layout::{self, Heading};
 use crate::look::Look;
 
-/// The token to create, for a user who already has `held` tokens.
-fn read(sent: &FormInput, held: usize) -> Result<NewToken, ValidationError> {
-    if held >= TOKENS_MAX {
-        let why =
-            format!("You have {held} tokens, the most that a user can have. Revoke one first.");
-        return Err(ValidationError::new("name", why));
-    }
+fn read(sent: &FormInput) -> Result<NewToken, ValidationError> {
     if sent.all("scopes").next().is_none() {
         let why = "Choose what the token may be used for.";
         return Err(ValidationError::new("scopes", why));
@@ -39,13 +34,19 @@ pub(crate) async fn list(context: RequestContext<'_>) -> Result<Response, ApiErr
 pub(crate) async fn create(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
     let sent = FormInput::sent(context.body);
-    let held = context.app.store.tokens_of(caller.user.id).await?.len();
-    let new = match read(&sent, held) {
+    let new = match read(&sent) {
         Ok(new) => new,
         Err(refusal) => return page(context, Some(sent.refused(refusal))).await,
     };
-    let created = create_token(context.app, caller.user.id, new, caller.by()).await;
-    let (secret, token) = created?;
+    let created = create_token(context.app, caller.user.id, new, None, caller.by()).await;
+    let (secret, token) = match created {
+        Ok(created) => created,
+        Err(ActionError::Refused(refusal)) => {
+            let why = ValidationError::new("name", sentence(&refusal.to_string()));
+            return page(context, Some(sent.refused(why))).await;
+        }
+        Err(ActionError::Failed(fault)) => return Err(fault.into()),
+    };
     let title = format!("Token {}", token.name);
     Ok(layout::own_page(
         context,

@@ -64,7 +64,7 @@ impl Command {
                 let user = user::by_email(app, email).await?;
                 let new = token.read([])?;
                 let (secret, token) =
-                    create_token(app, user.id, new, By::operator(app.clock.now())).await?;
+                    create_token(app, user.id, new, None, By::operator(app.clock.now())).await?;
                 let shown = shown(&token, None).with("secret", "secret", secret.reveal());
                 let kept = "\nVedette does not keep the secret, so it cannot be shown again.\n";
                 Ok(out.show(&shown.with_details(kept))?)

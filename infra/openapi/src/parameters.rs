@@ -16,6 +16,16 @@ const IN_PATHS: [(&str, &str); 7] = [
     ("incident", "An incident of the status page."),
 ];
 
+fn in_path(name: &str, description: &str, schema: &Value) -> Value {
+    json!({
+        "name": name,
+        "in": "path",
+        "required": true,
+        "description": description,
+        "schema": schema,
+    })
+}
+
 /// A reference to a path parameter, by its name in the path.
 pub(crate) fn reference(name: &str) -> Value {
     json!({ "$ref": format!("#/components/parameters/{name}") })
@@ -24,15 +34,12 @@ pub(crate) fn reference(name: &str) -> Value {
 /// The parameters that are shared by paths and pages.
 pub(crate) fn components() -> Map<String, Value> {
     let in_paths = IN_PATHS.map(|(name, description)| {
-        let parameter = json!({
-            "name": name,
-            "in": "path",
-            "required": true,
-            "description": format!("{description} Anything other than its UUID gets a 404."),
-            "schema": { "type": "string", "format": "uuid" },
-        });
-        (name.to_owned(), parameter)
+        let schema = json!({ "type": "string", "format": "uuid" });
+        let description = format!("{description} Anything other than its UUID gets a 404.");
+        (name.to_owned(), in_path(name, &description, &schema))
     });
+    let hash = json!({ "type": "string", "pattern": "^[0-9a-f]{64}$" });
+    let token = in_path("token", "The hash of one of the caller's tokens.", &hash);
     let page = integer("page", 1..=PAGE_MAX, 1, "The page of the collection.");
     let per_page = integer(
         "per_page",
@@ -41,8 +48,9 @@ pub(crate) fn components() -> Map<String, Value> {
         "The maximum number of entries \
          on the page.",
     );
-    let of_pages = [("page".to_owned(), page), ("per_page".to_owned(), per_page)];
-    in_paths.into_iter().chain(of_pages).collect()
+    let others = [("token", token), ("page", page), ("per_page", per_page)];
+    let others = others.map(|(name, parameter)| (name.to_owned(), parameter));
+    in_paths.into_iter().chain(others).collect()
 }
 
 /// The parameters of every paginated collection.

@@ -16,6 +16,7 @@ mod sites;
 mod status_pages;
 mod teams;
 mod time_zone;
+mod tokens;
 mod user_time_zone;
 
 use serde_json::{Value, json};
@@ -43,6 +44,7 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         incidents::operations,
         outages::operations,
         audit_log::operations,
+        tokens::operations,
     ];
     of_resources.iter().flat_map(|operations| operations(schemas)).collect()
 }
@@ -67,6 +69,7 @@ pub(crate) fn tags() -> Vec<Value> {
         ("issues", "Problems with sites."),
         ("outages", "When sites were down, how long, and why."),
         ("audit-log", "Who changed what in a team."),
+        ("tokens", "The caller's tokens."),
     ];
     tags.map(|(name, description)| json!({ "name": name, "description": description })).into()
 }

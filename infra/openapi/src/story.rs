@@ -71,6 +71,11 @@ impl Story {
         self.ask("teams.update", ("renamed", "A longer name"), &of_team, "", Some(name)).await;
         let name = json!({ "name": "Trial" });
         self.ask("teams.create", ("trial", "A second team"), &[], "", Some(name)).await;
+        let new = json!({ "name": "Deploy", "days": 30, "scopes": ["sites:read", "sites:write"] });
+        let made = self.ask("tokens.create", ("deploy", "For a script"), &[], "", Some(new)).await;
+        self.ask("tokens.list", ("two", "Two tokens"), &[], "", None).await;
+        let of_token = [("token", made["data"]["hash"].as_str().unwrap_or_default())];
+        self.ask("tokens.revoke", ("deploy", "A token is revoked"), &of_token, "", None).await;
         self.ask("monitoring.get", ("defaults", "What a new team starts with"), &of_team, "", None)
             .await;
         let stricter = json!({ "monitoring_settings": {

@@ -1,7 +1,6 @@
 //! Access tokens for the API.
 
-use jiff::SignedDuration;
-use vedette_domain::accounts::account::{NewToken, Scope, Secret, Token};
+use vedette_domain::accounts::account::{NewToken, Secret, Token};
 use vedette_domain::accounts::audit::{AuditEntry, AuditEvent, By};
 use vedette_domain::id::UserId;
 use vedette_runtime::App;
@@ -9,31 +8,21 @@ use vedette_store::{Audit, StoreError, budget, retry_on_conflict};
 
 use crate::AccountError;
 
-/// Creates a token for a user. Show its secret once: it is not stored.
+/// Creates a token for a user, with the token `creator` if a program does it. Show its secret once: it is not stored.
 ///
 /// # Errors
 ///
-/// A fault of the table, or no randomness.
+/// The refusal, a fault of the table, or no randomness.
 pub async fn create_token(
     app: &App,
     user: UserId,
     new: NewToken,
+    creator: Option<&Token>,
     by: By,
 ) -> Result<(Secret, Token), AccountError> {
-    let now = app.clock.now();
+    let held = app.store.tokens_of(user).await?.len();
     let secret = app.entropy.secret()?;
-    let token = Token {
-        hash: secret.hash(),
-        user,
-        name: new.name,
-        scopes: new
-            .scopes
-            .map_or_else(|| Scope::DEFAULT.into(), |scopes| scopes.into_iter().collect()),
-        expires_at: now
-            .saturating_add(SignedDuration::from_hours(24 * i64::from(new.days)))
-            .unwrap_or(now),
-        created_at: now,
-    };
+    let token = new.into_token(secret.hash(), user, (held, creator), by.now)?;
     let (hash, scopes) = (token.hash.short().to_owned(), token.scopes.clone());
     let event = AuditEvent::TokenCreated { user, hash, scopes };
     let entries = entries(app, user, by, &event).await?;

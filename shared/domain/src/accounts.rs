@@ -19,3 +19,4 @@ pub mod plan;
 pub mod refusal;
 pub mod session;
 pub mod team;
+pub mod token;

@@ -77,6 +77,17 @@ fn too_many(window: SignedDuration, now: Timestamp) -> ApiError {
     ApiError::TooManyRequests { retry_after: u32::try_from(rest).unwrap_or(u32::MAX) }
 }
 
+/// A client that was authenticated.
+#[derive(Debug)]
+pub struct Authentication {
+    /// The owner of the token.
+    pub caller: Caller,
+    /// The token.
+    pub token: Token,
+    /// How many requests of the minute are used.
+    pub rate: Rate,
+}
+
 /// Authenticates the client, or refuses the request: with 401, with 429 for its token, with 403 for a scope, with 429
 /// for its user. A refused request does not count toward the later limits. If the token is known, the answer also says
 /// how many requests of the minute are used.
@@ -90,7 +101,7 @@ pub async fn authenticate(
     scope: Scope,
     throttle: Throttle,
     now: Timestamp,
-) -> Result<(Caller, Rate), (ApiError, Option<Rate>)> {
+) -> Result<Authentication, (ApiError, Option<Rate>)> {
     let unknown = |error: ApiError| (error, None);
     let token = identify(store, headers, now).await.map_err(unknown)?;
     let (account, requests, noted) = futures::join!(
@@ -111,14 +122,15 @@ pub async fn authenticate(
     let all = hold_both(&requests, limit, now).map_err(|(error, rate)| (error, Some(rate)))?;
     let refuse = |error: ApiError| (error, Some(all));
     token.require(scope).map_err(|refusal| refuse(refusal.into()))?;
-    match throttle {
-        Throttle::PerToken(_) => Ok((caller, all)),
+    let rate = match throttle {
+        Throttle::PerToken(_) => all,
         Throttle::CheckRuns(_) => {
             let runs = check_runs(store, token.user, now).await;
             runs.hold(now).map_err(|error| (error, Some(runs)))?;
-            Ok((caller, runs))
+            runs
         }
-    }
+    };
+    Ok(Authentication { caller, token, rate })
 }
 
 /// Counts a request for check runs, through any surface.

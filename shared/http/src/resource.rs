@@ -12,6 +12,7 @@ mod report;
 mod site;
 mod team;
 mod time_zone;
+mod token;
 mod user;
 
 use vedette_domain::id::SiteId;
@@ -28,6 +29,7 @@ pub use report::{PerformanceResource, UptimeResource};
 pub use site::SiteResource;
 pub use team::TeamResource;
 pub use time_zone::{TimeZoneResource, UserTimeZoneResource};
+pub use token::{NewTokenResource, TokenResource};
 pub use user::{MeResource, UserResource};
 pub use vedette_domain::expectations::ExpectationsResource;
 pub use vedette_domain::maintenance::WindowResource;

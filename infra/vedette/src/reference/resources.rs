@@ -28,7 +28,7 @@ const RESOURCES: [(&str, [&[&str]; 3]); 22] = [
         ],
     ),
     ("Members", [&[], &["members"], &["member"]]),
-    ("Tokens", [&[], &["tokens"], &["token"]]),
+    ("Tokens", [&["tokens"], &["tokens"], &["token"]]),
     ("Time zones of teams", [&["time-zone"], &["time-zone"], &[]]),
     ("Time zones of users", [&["user-time-zone"], &["user-time-zone"], &[]]),
     ("Sites", [&["sites"], &["sites"], &[]]),

@@ -177,6 +177,12 @@ pub enum Scope {
     /// Create and rename teams.
     #[serde(rename = "teams:manage")]
     TeamsManage,
+    /// List the user's tokens.
+    #[serde(rename = "tokens:read")]
+    TokensRead,
+    /// Create and revoke tokens of the user.
+    #[serde(rename = "tokens:write")]
+    TokensWrite,
 }
 
 impl std::fmt::Display for Scope {
@@ -201,7 +207,7 @@ impl Scope {
     ];
 
     /// All scopes.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 15] = [
         Self::TeamsRead,
         Self::TeamsWrite,
         Self::TeamsManage,
@@ -213,6 +219,8 @@ impl Scope {
         Self::ChecksDelete,
         Self::IssuesRead,
         Self::IssuesWrite,
+        Self::TokensRead,
+        Self::TokensWrite,
         Self::AuditRead,
         Self::MetricsRead,
     ];
@@ -233,6 +241,8 @@ impl Scope {
             Self::IssuesWrite => "issues:write",
             Self::AuditRead => "audit:read",
             Self::TeamsManage => "teams:manage",
+            Self::TokensRead => "tokens:read",
+            Self::TokensWrite => "tokens:write",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use jiff::SignedDuration;
 
-use crate::accounts::account::Role;
+use crate::accounts::account::{Role, Scope, TOKENS_MAX};
 use crate::accounts::invitation::INVITATIONS_MAX;
 use crate::accounts::plan::Plan;
 use crate::accounts::team::Team;
@@ -68,6 +68,12 @@ pub enum AccountRefusal {
         Team::CREATED_MAX
     )]
     TooManyTeams,
+    /// The user has the most tokens that a user may have.
+    #[error("you have {TOKENS_MAX} tokens, the most that a user can have; revoke one first")]
+    TooManyTokens,
+    /// A token cannot create a token that may do more.
+    #[error("the access token lacks the {0} scope")]
+    ScopeMissing(Scope),
     /// Users may not create teams here.
     #[error("only the operator of this service creates teams")]
     OperatorCreatesTeams,

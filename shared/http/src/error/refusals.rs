@@ -83,7 +83,10 @@ impl From<AccountRefusal> for ApiError {
             AccountRefusal::OwnersOnly | AccountRefusal::OperatorCreatesTeams => {
                 Self::Forbidden(why)
             }
-            AccountRefusal::TooManyTeams => Self::invalid("name", why),
+            AccountRefusal::TooManyTeams | AccountRefusal::TooManyTokens => {
+                Self::invalid("name", why)
+            }
+            AccountRefusal::ScopeMissing(_) => Self::invalid("scopes", why),
             AccountRefusal::MemberAlready { .. }
             | AccountRefusal::JoinedAlready(_)
             | AccountRefusal::LastOwner(_)

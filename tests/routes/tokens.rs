@@ -1,0 +1,5 @@
+//! The caller's tokens.
+
+mod create;
+mod list;
+mod revoke;
