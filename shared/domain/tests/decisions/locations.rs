@@ -1,5 +1,5 @@
 //! Simulates a site that is watched from several locations: home's network breaks in part, and other locations lie,
-//! die, are slow or late, answer twice, are killed between question and answer, or are revoked while they check.
+//! die, are slow or late, are killed between question and answer, or are revoked while they check.
 //!
 //! Whatever they do, an outage that home sees opens `status:down` or `status:partial` within two retries and the time
 //! of a question.
