@@ -19,6 +19,7 @@ use vedette_notifier::{Recipient, Transport};
 use vedette_testkit::Faults;
 use vedette_tests::reading::Reading;
 
+use crate::lives::Counts;
 use crate::random::Random;
 use crate::windows::maintenance_until;
 
@@ -75,9 +76,7 @@ pub(crate) struct Inner {
     /// The sites by their names.
     pub(crate) sites: BTreeMap<String, SiteId>,
     pub(crate) down_since: BTreeMap<Name, Timestamp>,
-    /// The number of messages that arrived.
-    received: u64,
-    repeated: u64,
+    pub(crate) counts: Counts,
     /// The last messages, for debugging.
     log: Vec<String>,
 }
@@ -104,8 +103,7 @@ impl Receivers {
             windows: Windows::default(),
             sites: BTreeMap::new(),
             down_since: BTreeMap::new(),
-            received: 0,
-            repeated: 0,
+            counts: Counts::default(),
             log: Vec::new(),
         };
         Self { inner: Arc::new(Mutex::new(inner)), faults }
@@ -122,12 +120,6 @@ impl Receivers {
             Some(outcome) => inner.failing.insert(channel, outcome),
             None => inner.failing.remove(&channel),
         };
-    }
-
-    /// How many messages arrived, and how many of them were sent again.
-    pub(crate) fn counts(&self) -> (u64, u64) {
-        let inner = self.lock();
-        (inner.received, inner.repeated)
     }
 
     pub(crate) fn heal(&self) {
@@ -183,7 +175,7 @@ impl Inner {
             let place = (channel.id, site.clone());
             let knows = self.notified.get(&place).copied();
             let is_repeated = self.unsaved.remove(&place);
-            self.repeated += u64::from(is_repeated);
+            self.counts.add("repeated", is_repeated);
             let down_since = self.down_since.get(&site).copied();
             match kind {
                 AlertKind::Opened => {
@@ -225,6 +217,7 @@ impl Inner {
         let fingerprint = Fingerprint::parse(&text(&body["data"]["fingerprint"]));
         let fingerprint = fingerprint.expect("a fingerprint");
         let name = text(&body["data"]["site"]["name"]);
+        assert_eq!(self.quiet_time.until(now, &NamedZone::utc()), None, "{kind} in quiet time");
         // Windows may have changed since a reminder was queued.
         if kind == "issue.reminder" && text(&body["timestamp"]).parse().ok() == Some(now) {
             self.assert_no_maintenance(&name, now);
@@ -233,7 +226,7 @@ impl Inner {
         if !self.ids.insert((channel, id.to_owned())) {
             let place = (channel, id.to_owned());
             assert!(self.unsaved.remove(&place), "{kind} {id}: sent twice");
-            self.repeated += 1;
+            self.counts.add("repeated", 1_u64);
         }
         self.in_pass.push((channel, id.to_owned()));
         let event = Event { kind: kind.clone(), opened_at: text(&body["data"]["opened_at"]) };
@@ -274,7 +267,7 @@ impl Transport for Receivers {
         };
         if arrives || !dies {
             let mut inner = self.lock();
-            inner.received += 1;
+            inner.counts.add("received", 1_u64);
             match outgoing {
                 Outgoing::Alert { alert, .. } => {
                     let (name, title, lines) = (&channel.name, alert.title(), &alert.lines);

@@ -20,7 +20,6 @@ use vedette_domain::expectations::Unmet;
 use vedette_domain::id::SiteId;
 use vedette_domain::issues::record::{self, IssueChange};
 use vedette_domain::issues::{Fingerprint, TimelineKey};
-use vedette_domain::locations::{NoVote, QUESTION_TIMEOUT};
 use vedette_domain::maintenance::{MaintenanceWindow, Windows};
 use vedette_domain::message::{CheckMessage, Message};
 use vedette_embedded::Database;
@@ -31,9 +30,11 @@ use vedette_runtime::Destination;
 use vedette_store::keys::Owner;
 use vedette_store::{Audit, Grant};
 use vedette_testkit::channels::{add_channel, chat, mail, webhook};
-use vedette_testkit::{Fault, Member, TestLocations, granted, new_team};
+use vedette_testkit::{Fault, Member, TestLocations, granted, new_team, status_result};
 use vedette_tests::{Service, scheduled};
 
+use crate::lives::Counts;
+use crate::nature::Nature;
 use crate::random::Random;
 use crate::receivers::{Receivers, name_of, retry};
 use crate::windows::{self, maintenance_until};
@@ -70,61 +71,6 @@ struct Watched {
     held: u32,
 }
 
-/// How another location behaves for a while.
-#[derive(Debug, Clone, Copy)]
-enum Nature {
-    Honest,
-    /// Says the contrary of what it sees.
-    Liar,
-    AlwaysUp,
-    AlwaysDown,
-    /// Never answers: it is dead, or was killed between question and answer.
-    Dead,
-    /// Answers just in time.
-    Slow,
-    /// Answers too late.
-    Late,
-    /// Was revoked while it was asked.
-    Revoked,
-    Offline,
-    Refused,
-    Babbling,
-}
-
-impl Nature {
-    const ALL: [Self; 11] = [
-        Self::Honest,
-        Self::Liar,
-        Self::AlwaysUp,
-        Self::AlwaysDown,
-        Self::Dead,
-        Self::Slow,
-        Self::Late,
-        Self::Revoked,
-        Self::Offline,
-        Self::Refused,
-        Self::Babbling,
-    ];
-
-    /// What it answers about a site that it sees answer with this code, and after how long.
-    fn answer(self, sees: u16) -> (Result<u16, NoVote>, Duration) {
-        let seconds = Duration::from_secs;
-        match self {
-            Self::Honest => (Ok(sees), seconds(1)),
-            Self::Liar => (Ok(if sees == 200 { 503 } else { 200 }), Duration::ZERO),
-            Self::AlwaysUp => (Ok(200), Duration::ZERO),
-            Self::AlwaysDown => (Ok(503), Duration::ZERO),
-            Self::Dead => (Ok(sees), Duration::MAX),
-            Self::Slow => (Ok(sees), QUESTION_TIMEOUT - seconds(1)),
-            Self::Late => (Ok(sees), QUESTION_TIMEOUT + seconds(1)),
-            Self::Revoked => (Err(NoVote::NoAnswer), seconds(1)),
-            Self::Offline => (Err(NoVote::Offline), seconds(1)),
-            Self::Refused => (Ok(403), seconds(1)),
-            Self::Babbling => (Err(NoVote::Unreadable), seconds(1)),
-        }
-    }
-}
-
 pub(crate) struct World {
     service: Service,
     /// Other locations, which half of the lives have.
@@ -149,40 +95,7 @@ pub(crate) struct World {
     calm: bool,
     /// Whether no receiver fails today.
     is_good_day: bool,
-    pub(crate) deaths: u64,
-    jumps: u64,
-    full_disks: u64,
-    confirmed: u64,
-    unconfirmed: u64,
-    held: u64,
-    in_windows: u64,
-    changed_windows: u64,
-}
-
-/// Counts of a simulated life.
-#[derive(Debug, Default)]
-pub(crate) struct Life {
-    pub(crate) transitions: usize,
-    pub(crate) received: u64,
-    pub(crate) repeated: u64,
-    pub(crate) deaths: u64,
-    /// How many clocks were set.
-    pub(crate) jumps: u64,
-    pub(crate) full_disks: u64,
-    /// How many sites were found to fail from home only.
-    pub(crate) partial: usize,
-    /// How many sites were not as expected.
-    pub(crate) unexpected: usize,
-    /// How many outages other locations confirmed.
-    pub(crate) confirmed: u64,
-    /// How many outages were reported because all other locations were silent.
-    pub(crate) unconfirmed: u64,
-    /// How many runs opened no issue although other locations were asked.
-    pub(crate) held: u64,
-    /// How many checks were in maintenance windows.
-    pub(crate) in_windows: u64,
-    /// How many times maintenance windows were added, changed, ended or removed.
-    pub(crate) changed_windows: u64,
+    counts: Counts,
 }
 
 /// The status checks of a day.
@@ -260,14 +173,7 @@ impl World {
             must_rebuild: false,
             calm: false,
             is_good_day: false,
-            deaths: 0,
-            jumps: 0,
-            full_disks: 0,
-            confirmed: 0,
-            unconfirmed: 0,
-            held: 0,
-            in_windows: 0,
-            changed_windows: 0,
+            counts: Counts::default(),
         };
         for number in 0..scale.sites {
             world.add_site(number).await;
@@ -307,7 +213,7 @@ impl World {
         let client = self.service.client(&self.owner);
         let faults = self.service.test.faults().clone();
         if faults.until_crash(Box::pin(client.put(&path, &body))).await.is_none() {
-            self.deaths += 1;
+            self.counts.add("deaths", 1_u64);
         }
         self.service.test.queue.drain(Destination::Reconcile);
     }
@@ -329,7 +235,7 @@ impl World {
     }
 
     /// Simulates some time, and then lets everything come to rest.
-    pub(crate) async fn live(&mut self) -> Life {
+    pub(crate) async fn live(&mut self) -> Counts {
         let start = self.steady_now();
         let end = start + SignedDuration::from_hours(self.scale.hours);
         let mut redelivery = start;
@@ -362,13 +268,11 @@ impl World {
 
     /// Prints the progress of a life that lasts for days on standard error.
     fn report(&self, lived: SignedDuration) {
-        let (received, repeated) = self.receivers.counts();
-        let (seed, days, deaths) = (self.seed, lived.as_hours() / 24, self.deaths);
+        let counts = self.counts.clone() + self.receivers.lock().counts.clone();
+        let (seed, days) = (self.seed, lived.as_hours() / 24);
         #[expect(clippy::print_stderr, reason = "whoever waits for hours sees that it goes on")]
         {
-            eprintln!(
-                "seed {seed}, day {days}: {received} received, {repeated} repeated, {deaths} deaths"
-            );
+            eprintln!("seed {seed}, day {days}: {counts:?}");
         }
     }
 
@@ -432,13 +336,13 @@ impl World {
         }
         if self.random.happens(10) {
             let ahead = self.random.one_of(&CLOCKS);
-            self.jumps += u64::from(ahead != self.ahead);
+            self.counts.add("jumps", ahead != self.ahead);
             self.set_ahead(ahead).await;
         }
         if self.random.happens(30) {
             // A disk fills, and somebody makes room.
             let is_full = self.random.happens(200);
-            self.full_disks += u64::from(is_full);
+            self.counts.add("full disks", is_full);
             self.service.test.faults().refuse_writes(is_full);
         }
     }
@@ -470,7 +374,7 @@ impl World {
                 rebuilt.is_ok()
             });
             match faults.until_crash(realigned).await {
-                None => self.deaths += 1,
+                None => self.counts.add("deaths", 1_u64),
                 Some(true) => self.must_rebuild = false,
                 Some(false) => return,
             }
@@ -492,7 +396,7 @@ impl World {
                 faults.until_crash(on).await.is_some()
             }
         };
-        self.deaths += u64::from(!switched);
+        self.counts.add("deaths", !switched);
     }
 
     /// Enables all disabled channels.
@@ -587,8 +491,10 @@ impl World {
             }
         };
         match done {
-            None => self.deaths += 1,
-            Some(answer) => self.changed_windows += u64::from(matches!(answer.status, 200..300)),
+            None => self.counts.add("deaths", 1_u64),
+            Some(answer) => {
+                self.counts.add("changed windows", matches!(answer.status, 200..300));
+            }
         }
         self.service.test.queue.drain(Destination::Reconcile);
         self.see_windows().await;
@@ -626,7 +532,7 @@ impl World {
         let faults = self.service.test.faults().clone();
         let patched = Box::pin(client.patch(&path, &body));
         if faults.until_crash(patched).await.is_none() {
-            self.deaths += 1;
+            self.counts.add("deaths", 1_u64);
         }
         self.service.test.queue.drain(Destination::Reconcile);
         let app = &self.service.test.app;
@@ -748,7 +654,7 @@ impl World {
             Message::Mail(_) => panic!("nobody asked for it"),
         };
         if done.is_none() {
-            self.deaths += 1;
+            self.counts.add("deaths", 1_u64);
             if let Message::Check(check) = &message {
                 // It may have been saved.
                 self.see(check.site).await;
@@ -791,8 +697,8 @@ impl World {
             if after.id.fingerprint() == Fingerprint::StatusDown && after.lifecycle.is_active() {
                 assert!(was_asked, "an outage was reported without asking");
                 match after.context["confirmation"].as_str() {
-                    Some("confirmed") => self.confirmed += 1,
-                    Some("unconfirmed") => self.unconfirmed += 1,
+                    Some("confirmed") => self.counts.add("confirmed", 1_u64),
+                    Some("unconfirmed") => self.counts.add("unconfirmed", 1_u64),
                     other => panic!("an outage was reported as {other:?}"),
                 }
             }
@@ -808,7 +714,7 @@ impl World {
         let site = &mut self.sites[number];
         if active == 0 && is_down && was_asked {
             site.held += 1;
-            self.held += 1;
+            self.counts.add("held", 1_u64);
             assert!(site.held <= 2, "an outage was silenced");
         } else if active > 0 || !is_down {
             site.held = 0;
@@ -845,18 +751,8 @@ impl World {
         };
         let is_judged = code == 200 && !run.site.expectations.is_empty();
         let judged = is_judged.then(|| (!site.is_healthy).then(unmet).into_iter().collect());
-        let finish = Finish::Completed(ToolResult::Status(StatusResult {
-            up: code == 200,
-            code,
-            url: format!("http://{}", site.name),
-            effective_url: format!("http://{}", site.name),
-            response_time: 1.0,
-            redirected: false,
-            redirect_count: 0,
-            redirects: Vec::new(),
-            error: (code == 0).then(|| "timed out".to_owned()),
-            judged,
-        }));
+        let result = status_result(&format!("http://{}", site.name), code, 1.0);
+        let finish = Finish::Completed(ToolResult::Status(StatusResult { judged, ..result }));
         match record_run(app, &run, state, &finish, None).await {
             Ok(vedette_runs::Recorded::Saved { check, issues }) => {
                 self.assert_maintenance(message.site, &check, evaluated_before, &issues).await;
@@ -895,7 +791,7 @@ impl World {
         let found = self.service.test.app.store.site_tool(site.partition(), Tool::Status).await;
         let (_, state) = found.expect("read").expect("a site");
         if check.in_maintenance {
-            self.in_windows += 1;
+            self.counts.add("in windows", 1_u64);
             assert!(issues.is_empty(), "decided in a window: {issues:?}");
             assert_eq!(state.evaluated, before, "observed in a window");
             assert!(!self.was_asked(), "locations were asked in a window");
@@ -910,7 +806,7 @@ impl World {
         let pass = Box::pin(vedette_reconciler::redeliver(&self.service.test.app));
         let pass = granted([&REDELIVERY, &Grant::NONE], pass);
         if faults.until_crash(pass).await.is_none() {
-            self.deaths += 1;
+            self.counts.add("deaths", 1_u64);
         }
     }
 
@@ -1026,27 +922,15 @@ impl World {
     }
 
     /// Compares the sent messages with what happened.
-    async fn judge(&self) -> Life {
+    async fn judge(&self) -> Counts {
         let store = &self.service.test.app.store;
-        let (deaths, jumps, full_disks) = (self.deaths, self.jumps, self.full_disks);
-        let mut life = Life {
-            deaths,
-            jumps,
-            full_disks,
-            confirmed: self.confirmed,
-            unconfirmed: self.unconfirmed,
-            held: self.held,
-            in_windows: self.in_windows,
-            changed_windows: self.changed_windows,
-            ..Life::default()
-        };
-        (life.received, life.repeated) = self.receivers.counts();
+        let mut counts = self.counts.clone() + self.receivers.lock().counts.clone();
         let all = self.sites.iter().flat_map(|site| STATUS.map(|fingerprint| (site, fingerprint)));
         for (site, fingerprint) in all {
             let found = store.issue(site.id.partition(), fingerprint).await;
             let Some(issue) = found.expect("read") else { continue };
-            life.partial += usize::from(fingerprint == Fingerprint::StatusPartial);
-            life.unexpected += usize::from(fingerprint == Fingerprint::StatusExpectation);
+            counts.add("partial", fingerprint == Fingerprint::StatusPartial);
+            counts.add("unexpected", fingerprint == Fingerprint::StatusExpectation);
             let name = name_of(&site.name, fingerprint);
             let receivers = self.receivers.lock();
             let mut happened = Vec::new();
@@ -1057,7 +941,7 @@ impl World {
                     TimelineKey::Acknowledged => {}
                 }
             }
-            life.transitions += happened.len();
+            counts.add("transitions", happened.len() as u64);
             for pair in happened.windows(2) {
                 assert_ne!(pair[0], pair[1], "opened and resolved alternate");
             }
@@ -1081,7 +965,7 @@ impl World {
             self.assert_counted(site).await;
         }
         self.assert_nothing_is_outstanding().await;
-        life
+        counts
     }
 
     /// Outstanding work has a due time, and in the end nothing is outstanding.

@@ -1,18 +1,17 @@
 //! Simulates a site that is watched from several locations: home's network breaks in part, and other locations lie,
-//! die, are slow or late, answer twice, are killed between question and answer, or are revoked while they check.
+//! die, are slow or late, are killed between question and answer, or are revoked while they check.
 //!
 //! Whatever they do, an outage that home sees opens `status:down` or `status:partial` within two retries and the time
 //! of a question.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroU32;
-use std::ops::Add;
 
 use jiff::{SignedDuration, Timestamp};
 use uuid::Uuid;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::team::Team;
-use vedette_domain::checks::check::{Finish, StatusResult, ToolResult};
+use vedette_domain::checks::check::Finish;
 use vedette_domain::checks::run::Run;
 use vedette_domain::checks::schedule::TimeScale;
 use vedette_domain::checks::timer::Timer;
@@ -30,82 +29,15 @@ use vedette_domain::sites::settings::Settings;
 use vedette_domain::sites::site::Site;
 use vedette_domain::sites::site_url::SiteUrl;
 
+use crate::lives::{Counts, live_all};
+use crate::nature::Nature;
 use crate::random::Random;
+use crate::status_finish;
 
 /// Lives in each run of the tests.
 const SEEDS: u64 = 4_000;
 /// Runs in a life.
 const RUNS: usize = 120;
-
-/// How another location behaves for a while.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Nature {
-    Honest,
-    /// Says the opposite of what it sees.
-    Liar,
-    /// Always says that the site is up, or that it is down.
-    AlwaysUp,
-    AlwaysDown,
-    /// Never answers.
-    Dead,
-    /// Answers just in time.
-    Slow,
-    /// Answers when nothing waits for it any more.
-    Late,
-    /// Answers twice, the second time with the opposite.
-    Twice,
-    /// Is killed between question and answer, or revoked in the meantime.
-    Gone,
-    /// Has lost its own connection.
-    Offline,
-    /// Is refused by the target because of its location.
-    Refused,
-    /// Sends something that is not an answer.
-    Babbling,
-}
-
-const NATURES: [Nature; 12] = [
-    Nature::Honest,
-    Nature::Liar,
-    Nature::AlwaysUp,
-    Nature::AlwaysDown,
-    Nature::Dead,
-    Nature::Slow,
-    Nature::Late,
-    Nature::Twice,
-    Nature::Gone,
-    Nature::Offline,
-    Nature::Refused,
-    Nature::Babbling,
-];
-
-/// Counts of what happened in lives.
-#[derive(Debug, Clone, Copy, Default)]
-struct Counts {
-    confirmed: u64,
-    unconfirmed: u64,
-    partial: u64,
-    resolved: u64,
-    held: u64,
-    not_asked: u64,
-    alone: u64,
-}
-
-impl Add for Counts {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            confirmed: self.confirmed + other.confirmed,
-            unconfirmed: self.unconfirmed + other.unconfirmed,
-            partial: self.partial + other.partial,
-            resolved: self.resolved + other.resolved,
-            held: self.held + other.held,
-            not_asked: self.not_asked + other.not_asked,
-            alone: self.alone + other.alone,
-        }
-    }
-}
 
 /// A site with the stored state of its status checks.
 struct Watched {
@@ -142,19 +74,7 @@ impl Watched {
         code: u16,
     ) -> (Finish, Vec<Evaluation>) {
         self.run.check = CheckId::automatic(self.run.site.id, Tool::Status, reason, slot);
-        let url = self.run.site.url.as_str().to_owned();
-        let finish = Finish::Completed(ToolResult::Status(StatusResult {
-            up: code == 200,
-            code,
-            effective_url: url.clone(),
-            url,
-            response_time: 1.0,
-            redirected: false,
-            redirect_count: 0,
-            redirects: Vec::new(),
-            error: None,
-            judged: None,
-        }));
+        let finish = status_finish(self.run.site.url.as_str(), code);
         let evaluations = self.run.evaluate(&finish, None, slot);
         (finish, evaluations)
     }
@@ -201,21 +121,17 @@ fn sent(code: u16) -> Vec<u8> {
 
 /// Asks another location that sees this code. Returns its answer, or why it does not vote, and after how many seconds.
 fn ask(nature: Nature, sees: u16, random: &mut Random) -> (Result<Answer, NoVote>, u64) {
-    let contrary = if sees == 200 { 503 } else { 200 };
-    let (body, after) = match nature {
-        Nature::Honest | Nature::Twice => (sent(sees), random.below(3)),
-        Nature::Liar => (sent(contrary), 0),
-        Nature::AlwaysUp => (sent(200), 0),
-        Nature::AlwaysDown => (sent(503), 0),
-        Nature::Dead | Nature::Gone => (sent(sees), u64::MAX),
-        Nature::Slow => (sent(sees), 9),
-        Nature::Late => (sent(sees), 11),
-        Nature::Offline => (br#"{"silent":"offline"}"#.to_vec(), 0),
-        Nature::Refused => (sent(random.one_of(&[401, 403, 429, 451])), 1),
-        Nature::Babbling => {
+    let (answer, after) = nature.answer(sees);
+    let after = if nature == Nature::Honest { random.below(3) } else { after.as_secs() };
+    let body = match (nature, answer) {
+        (Nature::Refused, _) => sent(random.one_of(&[401, 403, 429, 451])),
+        (Nature::Offline, _) => br#"{"silent":"offline"}"#.to_vec(),
+        (Nature::Babbling, _) => {
             let babble: [&[u8]; 4] = [b"", b"{\"saw\":{}}", b"\xff", b"{\"saw\":{\"code\":9}}"];
-            (random.one_of(&babble).to_vec(), 1)
+            random.one_of(&babble).to_vec()
         }
+        (_, Ok(code)) => sent(code),
+        (_, Err(why)) => return (Err(why), after),
     };
     match after < QUESTION_TIMEOUT.as_secs() {
         true => (Answer::parse(&body).map_err(|_| NoVote::Unreadable), after),
@@ -233,7 +149,7 @@ fn live(seed: u64) -> Counts {
     let mut site = Watched::new(now, policy);
     let mut alone = Watched::new(now, policy);
     let locations = usize::try_from(random.below(4)).expect("small");
-    let mut natures: Vec<Nature> = (0..locations).map(|_| random.one_of(&NATURES)).collect();
+    let mut natures: Vec<Nature> = (0..locations).map(|_| random.one_of(&Nature::ALL)).collect();
     let (mut is_up, mut is_home_broken) = (true, false);
     // Runs in a row that would have opened an issue, while none was active.
     let (mut waited, mut waits_since) = (0, None);
@@ -258,7 +174,7 @@ fn live(seed: u64) -> Counts {
         }
         if locations > 0 && random.happens(80) {
             let which = usize::try_from(random.below(locations as u64)).expect("small");
-            natures[which] = random.one_of(&NATURES);
+            natures[which] = random.one_of(&Nature::ALL);
         }
         let elsewhere = if is_up { 200 } else { 503 };
         let code = if is_home_broken { random.one_of(&[0, 0, 200]) } else { elsewhere };
@@ -303,24 +219,25 @@ fn live(seed: u64) -> Counts {
             assert_ne!(votes, Votes::NotAsked, "{said}");
             assert!(agrees || !disagrees, "{said}");
             match votes.confirmation() {
-                Some(Confirmation::Unconfirmed) => counts.unconfirmed += 1,
-                Some(_) => counts.confirmed += 1,
+                Some(Confirmation::Unconfirmed) => counts.add("unconfirmed", 1_u64),
+                Some(_) => counts.add("confirmed", 1_u64),
                 None => {}
             }
         }
         if opened(Fingerprint::StatusPartial) {
             assert!(disagrees && !agrees, "{said}");
-            counts.partial += 1;
+            counts.add("partial", 1_u64);
         }
         assert!(!agrees || is_down, "one that agrees is believed: {said}");
-        counts.resolved += u64::from(was_down && !is_down) + u64::from(was_partial && !is_partial);
-        counts.not_asked += u64::from(is_in_conflict && locations > 0);
+        counts.add("resolved", was_down && !is_down);
+        counts.add("resolved", was_partial && !is_partial);
+        counts.add("not asked", is_in_conflict && locations > 0);
 
         // The limit of the delay.
         if would_open && !is_down && !is_partial {
             waited += u32::from(!is_in_conflict);
             waits_since.get_or_insert(now);
-            counts.held += 1;
+            counts.add("held", 1_u64);
             assert!(waited <= 2, "an outage was silenced: {said}");
             let next = change.state.timer.expect("the ordinary retry");
             assert_eq!(next.reason, RunReason::ConfirmationRetry, "{said}");
@@ -334,7 +251,7 @@ fn live(seed: u64) -> Counts {
                 let question = SignedDuration::try_from(QUESTION_TIMEOUT).expect("seconds");
                 let conflicts = SignedDuration::from_mins(i64::from(retry) * 9);
                 let bound = retries + question + rounding;
-                let bound = if counts.not_asked > 0 { bound + conflicts } else { bound };
+                let bound = if counts.of("not asked") > 0 { bound + conflicts } else { bound };
                 assert!(asked.duration_since(since) <= bound, "{said}");
             }
             waited = 0;
@@ -350,7 +267,7 @@ fn live(seed: u64) -> Counts {
             );
             assert!(!alone.state.trackers.contains_key(&Fingerprint::StatusPartial));
             assert_eq!(would_open, opened(Fingerprint::StatusDown), "{said}");
-            counts.alone += u64::from(would_open);
+            counts.add("alone", would_open);
         }
     }
     counts
@@ -358,19 +275,8 @@ fn live(seed: u64) -> Counts {
 
 #[test]
 fn an_outage_is_reported_within_two_retries_whatever_other_locations_do() {
-    let all = (1..=SEEDS).map(live).fold(Counts::default(), Counts::add);
-    let Counts { confirmed, unconfirmed, partial, resolved, held, not_asked, alone } = all;
-    for (what, count) in [
-        ("confirmed", confirmed),
-        ("unconfirmed", unconfirmed),
-        ("partial", partial),
-        ("resolved", resolved),
-        ("held", held),
-        ("not asked", not_asked),
-        ("alone", alone),
-    ] {
-        assert!(count >= SEEDS / 4, "{what} is too rare to be tested: {all:?}");
-    }
+    let kinds = ["confirmed", "unconfirmed", "partial", "resolved", "held", "not asked", "alone"];
+    live_all(1..=SEEDS, live).assert_at_least(kinds.map(|kind| (kind, SEEDS / 4)));
 }
 
 /// The result of an outage, or of a fault in home's network.

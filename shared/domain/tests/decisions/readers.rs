@@ -2,7 +2,6 @@
 //! that is not owed to them, and soon when they do not receive what is.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Add;
 
 use jiff::{SignedDuration, Timestamp};
 use vedette_domain::alerts::AlertKind;
@@ -10,6 +9,7 @@ use vedette_domain::alerts::channel::{Channel, EventKind};
 use vedette_domain::issues::Fingerprint;
 use vedette_domain::sites::settings::{Escalation, QuietTime};
 
+use crate::lives::Counts;
 use crate::truth::{Truth, awaits_a_reminder, is_quiet, passed_a_reminder};
 
 /// An issue: the number of its site, and its fingerprint.
@@ -21,55 +21,6 @@ const WAITS: [&[i64]; 2] = [
     &[5, 30, 120, 300, 900, 3_600, 10_800],
     &[5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400],
 ];
-
-/// Counts over lives.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Counts {
-    pub(crate) transitions: u64,
-    pub(crate) alerts: u64,
-    pub(crate) collections: u64,
-    pub(crate) reminders: u64,
-    pub(crate) missed: u64,
-    pub(crate) events: u64,
-    pub(crate) failures: u64,
-    pub(crate) deaths: u64,
-    pub(crate) repeated: u64,
-}
-
-impl Counts {
-    /// The average counts per life.
-    pub(crate) fn of_a_life(self, lives: u64) -> [(&'static str, u64); 9] {
-        [
-            ("transitions", self.transitions / lives),
-            ("alerts", self.alerts / lives),
-            ("collections", 10 * self.collections / lives),
-            ("reminders", self.reminders / lives),
-            ("missed outages", self.missed / lives),
-            ("events", self.events / lives),
-            ("failures", self.failures / lives),
-            ("deaths", self.deaths / lives),
-            ("repetitions", 2 * self.repeated / lives),
-        ]
-    }
-}
-
-impl Add for Counts {
-    type Output = Self;
-
-    fn add(self, other: Self) -> Self {
-        Self {
-            transitions: self.transitions + other.transitions,
-            alerts: self.alerts + other.alerts,
-            collections: self.collections + other.collections,
-            reminders: self.reminders + other.reminders,
-            missed: self.missed + other.missed,
-            events: self.events + other.events,
-            failures: self.failures + other.failures,
-            deaths: self.deaths + other.deaths,
-            repeated: self.repeated + other.repeated,
-        }
-    }
-}
 
 /// What a reader knows about an issue.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -211,7 +162,7 @@ impl Reader {
         asked: Option<SignedDuration>,
         now: Timestamp,
     ) {
-        self.counts.failures += 1;
+        self.counts.add("failures", 1_u64);
         let waits = WAITS[usize::from(event.is_some())];
         let patience = self.patience.entry(event.map(str::to_owned)).or_default();
         let [least, most] = match asked {
@@ -231,8 +182,8 @@ impl Reader {
         let now = scene.now;
         assert!(!keys.is_empty(), "an alert of nothing that its readers know");
         self.patience.remove(&None);
-        self.counts.alerts += 1;
-        self.counts.collections += u64::from(keys.len() > 1);
+        self.counts.add("alerts", 1_u64);
+        self.counts.add("collections", keys.len() > 1);
         let sent = self.sent.entry(kind).or_default();
         sent.retain(|at| now.duration_since(*at) < SignedDuration::from_secs(60));
         sent.push(now);
@@ -243,9 +194,9 @@ impl Reader {
             let place = self.places.entry(*key).or_default();
             let owed = [place.mind, place.saved].map(|mind| scene.owed(*key, truth, mind));
             assert!(owed.contains(&Some(kind)), "{kind:?} of {key:?}, where {owed:?} is owed");
-            self.counts.repeated += u64::from(owed[0] != Some(kind));
-            self.counts.reminders += u64::from(kind == AlertKind::Reminder);
-            self.counts.missed += u64::from(kind == AlertKind::Missed);
+            self.counts.add("repetitions", owed[0] != Some(kind));
+            self.counts.add("reminders", kind == AlertKind::Reminder);
+            self.counts.add("missed outages", kind == AlertKind::Missed);
             let opened_at = Some(truth.opened_at);
             place.owed_since = None;
             let before = place.mind;
@@ -278,7 +229,7 @@ impl Reader {
         assert!(is_owed, "a reminder of {key:?} that is not owed");
         place.mind.notified_at = scene.now;
         place.reminders.insert(scene.now);
-        self.counts.reminders += 1;
+        self.counts.add("reminders", 1_u64);
     }
 
     /// A program accepts an event.
@@ -290,12 +241,12 @@ impl Reader {
         opened_at: Timestamp,
     ) {
         self.patience.remove(&Some(id.to_owned()));
-        self.counts.events += 1;
+        self.counts.add("events", 1_u64);
         assert!(!is_quiet(scene.quiet_time, scene.now), "{kind:?} in quiet time");
         let place = self.places.entry(key).or_default();
         let is_new = place.ids.insert(id.to_owned());
         let is_repeated = self.unsaved.remove(id);
-        self.counts.repeated += u64::from(is_repeated);
+        self.counts.add("repetitions", is_repeated);
         assert!(is_new || is_repeated, "{kind:?} of {key:?} sent twice");
         self.in_pass.push((key, Some(id.to_owned())));
         if kind == EventKind::Reminder {

@@ -20,7 +20,7 @@ use vedette_domain::alerts::channel::{
 use vedette_domain::alerts::channel_state::ChannelState;
 use vedette_domain::alerts::delivery::OutboxEntry;
 use vedette_domain::alerts::delivery_run::DeliveryContext;
-use vedette_domain::checks::check::{CheckError, Finish, SslResult, StatusResult, ToolResult};
+use vedette_domain::checks::check::{CheckError, Finish, SslResult, ToolResult};
 use vedette_domain::checks::history::Day;
 use vedette_domain::checks::run::Run;
 use vedette_domain::checks::schedule::TimeScale;
@@ -35,10 +35,12 @@ use vedette_domain::sites::settings::{QuietTime, Settings, TimeOfDay};
 use vedette_domain::sites::site::Site;
 use vedette_domain::sites::site_url::SiteUrl;
 
+use crate::lives::Counts;
 use crate::random::Random;
-use crate::readers::{Counts, Key, Reader, Scene, Truths};
+use crate::readers::{Key, Reader, Scene, Truths};
 use crate::reading::Reading;
 use crate::service::{Answer, Around, ChannelRows, deliver};
+use crate::status_finish;
 use crate::truth::{Transition, Truth};
 
 const DAYS: i64 = 3;
@@ -115,7 +117,7 @@ pub(crate) struct World {
     counted: BTreeMap<(usize, Tool), Timestamp>,
     readers: Vec<Reader>,
     counts: Counts,
-    log: Option<Vec<String>>,
+    log: Vec<String>,
 }
 
 fn uuid(random: &mut Random) -> Uuid {
@@ -136,7 +138,7 @@ fn targets() -> [(&'static str, Target); 4] {
 }
 
 impl World {
-    pub(crate) fn begin(seed: u64, is_notified: bool) -> Self {
+    pub(crate) fn begin(seed: u64) -> Self {
         let start: Timestamp = "2026-11-20T09:30:00Z".parse().expect("a timestamp");
         let mut world = Self {
             now: start,
@@ -164,7 +166,7 @@ impl World {
             counted: BTreeMap::new(),
             readers: Vec::new(),
             counts: Counts::default(),
-            log: is_notified.then(Vec::new),
+            log: Vec::new(),
         };
         for (team, sites) in SITES.into_iter().enumerate() {
             world.add_team(team, sites);
@@ -245,17 +247,13 @@ impl World {
         self.readers.push(reader);
     }
 
-    fn note(&mut self, line: impl FnOnce() -> String) {
-        let now = self.now;
-        if let Some(log) = &mut self.log {
-            log.push(format!("{now} {}", line()));
-        }
+    fn note(&mut self, line: &str) {
+        self.log.push(format!("{} {line}", self.now));
     }
 
     /// The end of the log.
     pub(crate) fn log(&self) -> String {
-        let lines = self.log.as_deref().unwrap_or_default();
-        lines[lines.len().saturating_sub(80)..].join("\n")
+        self.log[self.log.len().saturating_sub(80)..].join("\n")
     }
 
     fn plan(&mut self, at: Timestamp, action: Action) {
@@ -303,7 +301,7 @@ impl World {
             self.act(action);
         }
         self.judge();
-        self.readers.iter().fold(self.counts, |all, reader| all + reader.counts)
+        self.readers.iter().fold(self.counts.clone(), |all, reader| all + reader.counts.clone())
     }
 
     fn act(&mut self, action: Action) {
@@ -345,21 +343,11 @@ impl World {
         }
         let fingerprint = TOOLS.iter().find(|of| of.0 == tool).expect("a tool").1;
         let is_up = self.is_up[&(place, fingerprint)];
-        let url = self.sites[place].1.url.as_str().to_owned();
-        Finish::Completed(match tool {
-            Tool::Status => ToolResult::Status(StatusResult {
-                up: is_up,
-                code: if is_up { 200 } else { 503 },
-                effective_url: url.clone(),
-                url,
-                response_time: 1.0,
-                redirected: false,
-                redirect_count: 0,
-                redirects: Vec::new(),
-                error: None,
-                judged: None,
-            }),
-            _ => ToolResult::Ssl(Box::new(SslResult {
+        match tool {
+            Tool::Status => {
+                status_finish(self.sites[place].1.url.as_str(), if is_up { 200 } else { 503 })
+            }
+            _ => Finish::Completed(ToolResult::Ssl(Box::new(SslResult {
                 domain: format!("site-{place}.test"),
                 ip: None,
                 port: None,
@@ -377,8 +365,8 @@ impl World {
                 fingerprint: None,
                 verified: true,
                 info: None,
-            })),
-        })
+            }))),
+        }
     }
 
     fn end_run(&mut self, place: usize, check: CheckId, finish: &Finish) {
@@ -443,7 +431,7 @@ impl World {
             assert!(!truth.is_active, "{key:?} is not open");
         }
         let Some(transition) = transition else { return };
-        self.counts.transitions += 1;
+        self.counts.add("transitions", 1_u64);
         let kind = match transition {
             Transition::Opened => EventKind::Opened,
             Transition::Resolved => EventKind::Resolved,
@@ -463,7 +451,7 @@ impl World {
         let rev = |issue: Option<&Issue>| issue.map_or(0, |issue| issue.rev);
         assert_eq!(rev(self.issues.get(&key)), rev(change.before.as_ref()));
         let entry = OutboxEntry::of(self.teams[team].team.id, &change);
-        self.note(|| format!("{key:?}: {:?}", change.after.lifecycle));
+        self.note(&format!("{key:?}: {:?}", change.after.lifecycle));
         self.outbox.insert((key, change.after.rev), entry);
         self.issues.insert(key, change.after);
         self.send(self.now, Action::FanOut(team, key));
@@ -530,8 +518,8 @@ impl World {
         let is_saved = deliver(self, context, state).is_ok();
         self.readers[channel].end_pass(is_saved);
         if !is_saved {
-            self.counts.deaths += 1;
-            self.note(|| "died".to_owned());
+            self.counts.add("deaths", 1_u64);
+            self.note("died");
         } else if let Some(due) = self.channels[channel].1.due() {
             let wait = due.duration_since(self.now);
             if wait <= SignedDuration::from_mins(15) {
@@ -625,7 +613,7 @@ impl World {
             let channel = one(&mut self.random, channels);
             let after = self.random.one_of(&[None, None, None, Some(600), Some(3_600)]);
             let after = after.map(SignedDuration::from_secs);
-            self.note(|| format!("{channel} fails: {after:?}"));
+            self.note(&format!("{channel} fails: {after:?}"));
             self.failing.insert(channel, after);
         }
         if self.random.happens(100) {
@@ -692,7 +680,7 @@ impl World {
         settings.escalation.enabled = self.random.happens(800);
         settings.escalation.intervals = self.random.one_of(&presets).iter().copied().collect();
         let said = format!("{team}: {:?} {:?}", settings.quiet_time, settings.escalation);
-        self.note(|| said);
+        self.note(&said);
         self.teams[team].is_stale = true;
         self.send(self.now, Action::SyncChannels(team));
     }
@@ -790,7 +778,7 @@ impl Around for World {
             let of = &self.channels[channel].1.channel;
             let (name, reading) = (of.name.clone(), Reading::of(&of.target, alert));
             let keys: Vec<Key> = self.keys_in(&reading);
-            self.note(|| format!("{channel} {name}: {} {keys:?} dies={dies}", reading.title));
+            self.note(&format!("{channel} {name}: {} {keys:?} dies={dies}", reading.title));
             let (team, rows) = &self.channels[channel];
             assert!(keys.iter().all(|key| self.sites[key.0].0 == *team), "of another team");
             let scene = self.teams[*team].scene(&rows.channel, self.now);
@@ -813,7 +801,7 @@ impl Around for World {
         }
         let dies = self.dies();
         if !dies || self.random.happens(500) {
-            self.note(|| format!("{channel}: {event:?} {key:?} of {body} dies={dies}"));
+            self.note(&format!("{channel}: {event:?} {key:?} of {body} dies={dies}"));
             let (team, rows) = &self.channels[channel];
             let scene = self.teams[*team].scene(&rows.channel, self.now);
             let opened_at = body.parse().expect("a timestamp");
