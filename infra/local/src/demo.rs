@@ -97,13 +97,16 @@ async fn seed(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use jiff::SignedDuration;
     use vedette_domain::issues::Fingerprint;
     use vedette_embedded::{Database, Fsync, Reached, reach};
 
     use super::*;
 
     #[tokio::test]
-    async fn an_empty_table_gets_a_month_once() {
+    async fn an_empty_table_gets_a_month_in_blocks_once() {
         let temporary = tempfile::tempdir().expect("a folder");
         let Ok(Reached::Free(folder)) = reach(temporary.path()).await else {
             panic!("nobody else has it");
@@ -115,23 +118,52 @@ mod tests {
         for _ in 0..2 {
             seed(&folder, &store, &service, now).await.expect("written");
         }
+        assert!(judge(temporary.path(), true, true).is_ok());
         let team = store.all_teams().await.expect("teams")[0];
-        let sites = store.directory(team, 10).await.expect("sites");
-        assert_eq!(sites.len(), 4);
-        let mut issues = store.issue_index(team, true).await.expect("issues");
-        issues.extend(store.issue_index(team, false).await.expect("issues"));
-        let count =
-            |fingerprint| issues.iter().filter(|row| row.fingerprint == fingerprint).count();
-        assert_eq!(count(Fingerprint::SslExpiring), 1);
-        assert!(count(Fingerprint::StatusDown) >= 2, "{issues:?}");
+        assert_eq!(store.members(team).await.expect("members").len(), 3);
+
+        // Each outage is a record. People acknowledged most of them.
+        let begin = now - SignedDuration::from_hours(24 * history::DAYS);
+        let outages = store.outages(team, (begin, now), 100).await.expect("outages");
+        let open: Vec<_> = outages.iter().filter(|outage| outage.ended_at.is_none()).collect();
+        let [open] = &open[..] else { panic!("{open:?}") };
+        assert_eq!(outages.len(), sites::OUTAGES.len() - 1, "{outages:?}");
+        assert!(outages.iter().filter(|outage| outage.acknowledged.is_some()).count() > 4);
+
+        // The incident starts with its outage, and the page of the site counts the same downtime.
         let pages = store.status_pages(team).await.expect("pages");
         let [page] = &pages[..] else { panic!("{pages:?}") };
-        assert_eq!(page.components().count(), STORIES.len());
         let incidents = store.incidents(team, page.id).await.expect("incidents");
-        let [incident] = &incidents[..] else { panic!("{incidents:?}") };
-        let hours = incident.updates.iter().map(|update| now.duration_since(update.at).as_hours());
-        assert!(hours.eq(WRITTEN.map(|(hours, ..)| hours)), "{incident:?}");
-        assert!(judge(temporary.path(), true, true).is_ok());
+        assert!(incidents.iter().any(|incident| incident.started_at == open.began_at));
+
+        let (mut failing, mut in_maintenance) = (0, 0);
+        let directory = store.directory(team, 20).await.expect("sites");
+        assert_eq!(directory.len(), SITES.len());
+        let calendar = store.team(team, now).await.expect("read").expect("a team").team.windows;
+        for site in directory {
+            let partition = site.id.partition();
+            let (_, state) =
+                store.site_tool(partition, Tool::Status).await.expect("read").expect("a site");
+            failing += usize::from(state.failing_since.is_some());
+            in_maintenance += usize::from(calendar.until(site.id, now, now).is_some());
+            let last = state.automatic.expect("a check").id().created_at();
+            assert!(last <= now && now.duration_since(last).as_mins() < 5);
+            assert_eq!(
+                state.day.expect("an open day").date,
+                vedette_domain::checks::history::day_of(last)
+            );
+        }
+        assert_eq!((failing, in_maintenance), (1, 1));
+
+        let mut states = Vec::new();
+        for channel in store.channels(team).await.expect("channels") {
+            states.push(store.channel_state((&channel).into()).await.expect("a state"));
+        }
+        assert_eq!(states.len(), 4);
+        assert!(states.iter().all(|state| state.last_success.is_some()), "{states:?}");
+        let active = store.issue_index(team, true).await.expect("issues");
+        let active: BTreeSet<_> = active.iter().map(|row| row.fingerprint).collect();
+        assert_eq!(active, [Fingerprint::StatusDown, Fingerprint::SslExpiring].into());
         database.close().await;
     }
 
@@ -146,29 +178,5 @@ mod tests {
         fs::write(path.join(MARK), COMPLETE).expect("written");
         assert!(judge(path, true, true).is_ok());
         assert!(matches!(judge(path, false, true), Err(DemoError::Unwanted(_))));
-    }
-
-    #[tokio::test]
-    async fn one_demo_site_is_down_from_time_to_time() {
-        let listener = listen().await.expect("an address");
-        let address = listener.local_addr().expect("an address");
-        let up = Timestamp::from_second(60 * 30 * 1_000 + 60 * DOWN.0).expect("an instant");
-        let down = Timestamp::from_second(60 * 30 * 1_000).expect("an instant");
-        let now = Month(Arc::new(AtomicI64::new(0)));
-        let answering = tokio::spawn(answer(listener, now.clock()));
-        for (host, at, code) in [
-            ("shop.demo.example", up, "200"),
-            ("shop.demo.example", down, "503"),
-            ("docs.demo.example", down, "200"),
-        ] {
-            now.set(at);
-            let mut stream = TcpStream::connect(address).await.expect("connected");
-            let request = format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n");
-            stream.write_all(request.as_bytes()).await.expect("sent");
-            let mut answer = String::new();
-            stream.read_to_string(&mut answer).await.expect("read");
-            assert_eq!(answer.split(' ').nth(1), Some(code), "{host}");
-        }
-        answering.abort();
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::HOST;
+use hyper::header::{HOST, HeaderValue};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -101,7 +101,7 @@ impl Server {
     }
 
     async fn answer(&self, request: &Request<Incoming>, now: Timestamp) -> Response<Full<Bytes>> {
-        let host = request.headers().get(HOST).map(|host| host.as_bytes());
+        let host = request.headers().get(HOST).map(HeaderValue::as_bytes);
         let asked = |site: &DemoSite| Some(site.host().as_bytes()) == host;
         let Some(place) = SITES.iter().position(asked) else {
             // Some chats confirm a message in this way.

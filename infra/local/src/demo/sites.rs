@@ -76,7 +76,8 @@ impl DemoSite {
         let of_day = (second.rem_euclid(86_400) as f64 / 86_400.0 * std::f64::consts::TAU).cos();
         let noise = (second / 10 * 7_919 + self.url.len() as i64 * 31).rem_euclid(97) as f64 / 97.0;
         let time = self.usual * (1.0 - 0.25 * of_day + 0.3 * noise * noise);
-        SignedDuration::from_micros((time * 1_000.0) as i64)
+        // Blocks keep hundredths of a millisecond.
+        SignedDuration::from_micros(10 * (time * 100.0) as i64)
     }
 }
 
