@@ -98,10 +98,16 @@ async fn seed(
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+    use std::sync::Arc;
 
     use jiff::SignedDuration;
+    use vedette_domain::alerts::channel::SecretUrl;
+    use vedette_domain::checks::history::day_of;
     use vedette_domain::issues::Fingerprint;
     use vedette_embedded::{Database, Fsync, Reached, reach};
+    use vedette_notifier::send::{MailConfig, MailTransport, SendOutcome, Sender};
+    use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
+    use vedette_runtime::Clock;
 
     use super::*;
 
@@ -130,7 +136,7 @@ mod tests {
         assert_eq!(outages.len(), sites::OUTAGES.len() - 1, "{outages:?}");
         assert!(outages.iter().filter(|outage| outage.acknowledged.is_some()).count() > 4);
 
-        // The incident starts with its outage, and the page of the site counts the same downtime.
+        // The incident starts with its outage.
         let pages = store.status_pages(team).await.expect("pages");
         let [page] = &pages[..] else { panic!("{pages:?}") };
         let incidents = store.incidents(team, page.id).await.expect("incidents");
@@ -148,10 +154,7 @@ mod tests {
             in_maintenance += usize::from(calendar.until(site.id, now, now).is_some());
             let last = state.automatic.expect("a check").id().created_at();
             assert!(last <= now && now.duration_since(last).as_mins() < 5);
-            assert_eq!(
-                state.day.expect("an open day").date,
-                vedette_domain::checks::history::day_of(last)
-            );
+            assert_eq!(state.day.expect("an open day").date, day_of(last));
         }
         assert_eq!((failing, in_maintenance), (1, 1));
 
@@ -160,7 +163,7 @@ mod tests {
             states.push(store.channel_state((&channel).into()).await.expect("a state"));
         }
         assert_eq!(states.len(), 4);
-        assert!(states.iter().all(|state| state.last_success.is_some()), "{states:?}");
+        assert!(states.iter().all(|state| state.delivered_at.is_some()), "{states:?}");
         let active = store.issue_index(team, true).await.expect("issues");
         let active: BTreeSet<_> = active.iter().map(|row| row.fingerprint).collect();
         assert_eq!(active, [Fingerprint::StatusDown, Fingerprint::SslExpiring].into());
@@ -178,5 +181,22 @@ mod tests {
         fs::write(path.join(MARK), COMPLETE).expect("written");
         assert!(judge(path, true, true).is_ok());
         assert!(matches!(judge(path, false, true), Err(DemoError::Unwanted(_))));
+    }
+
+    #[tokio::test]
+    async fn alerts_arrive_at_the_demo() {
+        let (mut checks, mut receivers) = (Outbound::default(), Outbound::default());
+        let now = Timestamp::now();
+        let server = Server::listen([&mut checks, &mut receivers], now).await.expect("an address");
+        let serving = tokio::spawn(server.serve(Clock::system()));
+        let mail = MailConfig::read(&|_| None, MailTransport::Folder("mail".into()));
+        let guard = Arc::new(SsrfGuard::new(receivers).expect("a guard"));
+        let sender = Sender::new(guard, mail.expect("a folder"));
+        for host in server::RECEIVERS {
+            let url = SecretUrl::new(format!("https://{host}/vedette"));
+            let outcome = sender.post(&url, "id", b"{}", now).await;
+            assert!(matches!(outcome, SendOutcome::Delivered), "{host}: {outcome:?}");
+        }
+        serving.abort();
     }
 }

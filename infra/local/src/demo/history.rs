@@ -28,9 +28,7 @@ use vedette_domain::alerts::channel::slack::Slack;
 use vedette_domain::alerts::channel::webhook::Webhook;
 use vedette_domain::alerts::channel::{Filter, SecretUrl, SigningKeys, Target};
 use vedette_domain::checks::check::{Finish, StatusResult, ToolResult};
-use vedette_domain::checks::evidence::{
-    Evidence, EvidenceBody, EvidenceHeader, EvidenceRequest, Timing,
-};
+use vedette_domain::checks::evidence::{Evidence, EvidenceBody, EvidenceRequest, Timing};
 use vedette_domain::checks::run::Run;
 use vedette_domain::checks::schedule::TimeScale;
 use vedette_domain::checks::tool::{RunReason, Tool};
@@ -40,7 +38,7 @@ use vedette_domain::issues::note::Note;
 use vedette_domain::issues::{Fingerprint, Severity};
 use vedette_domain::maintenance::{NewWindow, Recurrence};
 use vedette_domain::message::Message;
-use vedette_domain::sites::settings::Settings;
+use vedette_domain::sites::settings::{HTTPS_PORT, Settings};
 use vedette_domain::sites::site::Site;
 use vedette_domain::sites::site_url::SiteUrl;
 use vedette_domain::status_pages::{
@@ -57,7 +55,7 @@ use vedette_runtime::{
 };
 use vedette_store::Store;
 
-use super::server::{AUTHORITY, RECEIVERS, UNAVAILABLE, VALID_DAYS, certificate_ends};
+use super::server::{ADDRESS, AUTHORITY, RECEIVERS, UNAVAILABLE, VALID_DAYS, certificate_ends};
 use super::sites::{SITES, TOLERATED, place, was_down};
 
 /// What can go wrong while the history is written.
@@ -69,7 +67,7 @@ pub(super) const DAYS: i64 = 30;
 const SLUG: &str = "demo";
 /// The sites on it, which are the first ones.
 const COMPONENTS: usize = 6;
-/// How long the weekly maintenance window takes, and until how many minutes before its end the site is down in it.
+/// How many minutes the weekly maintenance window of the documents takes, and how long before its end they work again.
 const WEEKLY: (u32, i64) = (90, 65);
 /// Longer delays are those of reminders and retries. There are none in the history.
 const SOON: Duration = Duration::from_secs(90);
@@ -153,7 +151,7 @@ const DEEDS: [(i64, usize, usize, Deed); 16] = [
         place::CHECKOUT,
         1,
         Noted(
-            "The payment service refuses connections since the deployment at noon. Chloe looks at its logs.",
+            "The payment service has run out of memory since the last release. Chloe looks at its logs.",
         ),
     ),
     (
@@ -490,9 +488,10 @@ impl History {
     /// The result of a status check, and what it saw.
     fn status(&self, run: &Run, place: usize, slot: Timestamp) -> (StatusResult, Evidence) {
         let known = &SITES[place];
-        let in_work = run
-            .maintenance_until(slot)
-            .is_some_and(|end| end.duration_since(slot) > SignedDuration::from_mins(WEEKLY.1));
+        let in_work = place == place::DOCS
+            && run
+                .maintenance_until(slot)
+                .is_some_and(|end| end.duration_since(slot) > SignedDuration::from_mins(WEEKLY.1));
         let up = !was_down(place, self.end.duration_since(slot)) && !in_work;
         let (code, status, text) = match up {
             true => (200, "200 OK", format!("<!doctype html>\n<title>{}</title>\n", known.name)),
@@ -500,12 +499,9 @@ impl History {
         };
         let evidence = Evidence {
             requests: vec![EvidenceRequest { url: known.url.to_owned(), code: Some(code) }],
-            address: None,
+            address: Some((ADDRESS, HTTPS_PORT).into()),
             status_line: Some(format!("HTTP/1.1 {status}")),
-            headers: vec![EvidenceHeader {
-                name: "content-type".to_owned(),
-                value: "text/html".to_owned(),
-            }],
+            headers: Vec::new(),
             lacks_headers: false,
             body: Some(EvidenceBody {
                 bytes: text.len() as u64,

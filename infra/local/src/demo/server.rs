@@ -32,7 +32,7 @@ use super::Fault;
 use super::sites::{DemoSite, SITES, SUCCEEDS, place, was_down};
 
 /// The address at which the sites are served: a loopback address on which nothing else listens.
-const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 77);
+pub(super) const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 77);
 /// The address on machines that do not have that one.
 const FALLBACK: Ipv4Addr = Ipv4Addr::LOCALHOST;
 

@@ -74,7 +74,9 @@ impl DemoSite {
     pub(super) fn response_time(&self, at: Timestamp) -> SignedDuration {
         let second = at.as_second();
         let of_day = (second.rem_euclid(86_400) as f64 / 86_400.0 * std::f64::consts::TAU).cos();
-        let noise = (second / 10 * 7_919 + self.url.len() as i64 * 31).rem_euclid(97) as f64 / 97.0;
+        let mixed = (second as u64 ^ self.usual.to_bits()).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let noise = (mixed >> 40) as f64 / f64::from(1 << 24);
         let time = self.usual * (1.0 - 0.25 * of_day + 0.3 * noise * noise);
         // Blocks keep hundredths of a millisecond.
         SignedDuration::from_micros(10 * (time * 100.0) as i64)
