@@ -142,7 +142,7 @@ mod tests {
         let incidents = store.incidents(team, page.id).await.expect("incidents");
         assert!(incidents.iter().any(|incident| incident.started_at == open.began_at));
 
-        let (mut failing, mut in_maintenance) = (0, 0);
+        let (mut failing, mut in_maintenance, mut packed) = (0, 0, 0);
         let directory = store.directory(team, 20).await.expect("sites");
         assert_eq!(directory.len(), SITES.len());
         let calendar = store.team(team, now).await.expect("read").expect("a team").team.windows;
@@ -152,11 +152,15 @@ mod tests {
                 store.site_tool(partition, Tool::Status).await.expect("read").expect("a site");
             failing += usize::from(state.failing_since.is_some());
             in_maintenance += usize::from(calendar.until(site.id, now, now).is_some());
-            let last = state.automatic.expect("a check").id().created_at();
+            let newest = state.automatic.expect("a check").check;
+            packed += usize::from(newest.block.is_some());
+            let last = newest.id.created_at();
             assert!(last <= now && now.duration_since(last).as_mins() < 5);
             assert_eq!(state.day.expect("an open day").date, day_of(last));
         }
         assert_eq!((failing, in_maintenance), (1, 1));
+        // All others are uneventful.
+        assert!(packed >= SITES.len() - 3, "{packed}");
 
         let mut states = Vec::new();
         for channel in store.channels(team).await.expect("channels") {
