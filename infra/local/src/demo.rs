@@ -190,9 +190,9 @@ mod tests {
     #[tokio::test]
     async fn alerts_arrive_at_the_demo() {
         let (mut checks, mut receivers) = (Outbound::default(), Outbound::default());
-        let now = Timestamp::now();
+        let (clock, now) = (Clock::system(), Clock::system().now());
         let server = Server::listen([&mut checks, &mut receivers], now).await.expect("an address");
-        let serving = tokio::spawn(server.serve(Clock::system()));
+        let serving = tokio::spawn(server.serve(clock));
         let mail = MailConfig::read(&|_| None, MailTransport::Folder("mail".into()));
         let guard = Arc::new(SsrfGuard::new(receivers).expect("a guard"));
         let sender = Sender::new(guard, mail.expect("a folder"));
