@@ -18,6 +18,7 @@ use vedette_domain::checks::check::{Finish, ToolResult};
 use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::id::{CheckId, IssueId, SiteId, UserId};
 use vedette_embedded::{Database, Folder, Fsync, Reached, reach};
+use vedette_local::{DemoSite, SITES};
 use vedette_runtime::Clock;
 use vedette_testkit::{
     Client, Member, TestApp, channels, status_evidence, status_result, store_team,
@@ -38,50 +39,34 @@ pub(crate) struct Options {
 const DAYS: i64 = 30;
 /// A site, and what happens to it.
 struct Story {
-    name: &'static str,
-    url: &'static str,
-    /// Its usual response time in milliseconds.
-    usual: f64,
+    site: &'static DemoSite,
     /// When it is down: from and until this many hours before now.
     down: &'static [(i64, i64)],
     score: u32,
-    /// How many days its certificate is still valid.
-    certificate: i64,
 }
 
-/// A site without any problem.
-const fn well(name: &'static str, url: &'static str, usual: f64, score: u32) -> Story {
-    Story { name, url, usual, down: &[], score, certificate: 61 }
-}
-
-const SITES: [Story; 12] = [
-    Story {
-        down: &[(211, 208)],
-        certificate: 83,
-        ..well("Shop", "https://shop.example/", 182.0, 94)
-    },
-    Story {
-        down: &[(405, 404), (2, 0)],
-        ..well("Checkout", "https://pay.shop.example/", 240.0, 88)
-    },
-    // It has just begun to fail.
-    Story { down: &[(1, 0)], ..well("Search", "https://search.shop.example/", 95.0, 97) },
-    Story { down: &[(640, 630)], ..well("Blog", "https://blog.shop.example/", 310.0, 91) },
-    well("Docs", "https://docs.shop.example/", 120.0, 99),
-    Story {
-        down: &[(96, 95), (90, 89)],
-        ..well("Orders API", "https://api.shop.example/health", 64.0, 90)
-    },
-    well("Newsletter", "https://news.shop.example/", 205.0, 86),
-    Story { certificate: 120, ..well("Careers", "https://careers.shop.example/", 150.0, 93) },
-    Story { certificate: 6, ..well("Partner portal", "https://partners.shop.example/", 318.0, 84) },
-    well("Help center", "https://help.shop.example/customers/eu-central", 402.0, 89),
-    Story { certificate: 44, ..well("Image CDN", "https://img.shop.example/", 38.0, 98) },
-    well("Old CRM", PAUSED, 150.0, 71),
+/// When the sites are down and how fast their pages are, in their order. The third one has just begun to fail.
+const FATES: [(&[(i64, i64)], u32); SITES.len()] = [
+    (&[(211, 208)], 94),
+    (&[(405, 404), (2, 0)], 88),
+    (&[(1, 0)], 97),
+    (&[(640, 630)], 91),
+    (&[], 99),
+    (&[(96, 95), (90, 89)], 90),
+    (&[], 86),
+    (&[], 93),
+    (&[], 84),
+    (&[], 89),
+    (&[], 98),
+    (&[], 71),
 ];
 
-/// A site that somebody has paused.
-const PAUSED: &str = "https://crm-old.shop.example/";
+fn stories() -> impl Iterator<Item = Story> {
+    SITES.iter().zip(FATES).map(|(site, (down, score))| Story { site, down, score })
+}
+
+/// The site that somebody has paused.
+const PAUSED: &DemoSite = &SITES[SITES.len() - 1];
 
 /// The response of a site that is down.
 const UNAVAILABLE: &str = "<html>\n<head><title>503 Service Temporarily Unavailable</title></head>\n<body>\n<center><h1>503 Service Temporarily Unavailable</h1></center>\n<hr><center>nginx</center>\n</body>\n</html>\n";
@@ -118,8 +103,9 @@ pub(crate) async fn live(
     let now = test.now();
     test.set_clock(now - SignedDuration::from_hours(24 * days));
     let mut sites = Vec::new();
-    for story in &SITES {
-        sites.push((story, site(test, owner, story.url, story.name).await?));
+    for story in stories() {
+        let id = site(test, owner, story.site.url, story.site.name).await?;
+        sites.push((story, id));
     }
     let mut others = Vec::new();
     for number in 0..more {
@@ -129,7 +115,7 @@ pub(crate) async fn live(
     for hour in (0..24 * days).rev() {
         test.advance(SignedDuration::from_hours(1));
         for (story, id) in &sites {
-            if story.url == PAUSED && hour < 24 {
+            if story.site.url == PAUSED.url && hour < 24 {
                 continue;
             }
             end(test, *id, Tool::Status, status(story, hour)).await;
@@ -149,8 +135,8 @@ pub(crate) async fn live(
     }
     let off = json!({ "enabled": false });
     let tools: Value = Tool::ALL.into_iter().map(|tool| (tool.to_string(), off.clone())).collect();
-    for (_, id) in sites.iter().filter(|(story, _)| story.url == PAUSED) {
-        let paused = json!({ "url": PAUSED, "monitoring_settings": { "tools": tools } });
+    for (_, id) in sites.iter().filter(|(story, _)| story.site.url == PAUSED.url) {
+        let paused = json!({ "url": PAUSED.url, "monitoring_settings": { "tools": tools } });
         let api = Client::new(&test.app, owner).without_grants();
         let answer = api.patch(&format!("/sites/{id}"), &paused).await;
         if answer.status != 200 {
@@ -232,18 +218,18 @@ pub(crate) async fn notify(
 /// The result of a check: slower by day than by night, a little different each time, and sometimes down.
 fn status(story: &Story, hour: i64) -> ToolResult {
     if story.down.iter().any(|(from, until)| (*until..*from).contains(&hour)) {
-        return ToolResult::Status(status_result(story.url, 503, story.usual * 4.0));
+        return ToolResult::Status(status_result(story.site.url, 503, story.site.usual * 4.0));
     }
     let of_day = ((hour % 24) as f64 / 24.0 * std::f64::consts::TAU).cos();
-    let noise =
-        f64::from(u32::try_from((hour * 7_919 + story.url.len() as i64 * 31) % 97).unwrap_or(0))
-            / 97.0;
-    let time = story.usual * (1.0 + 0.25 * of_day + 0.3 * noise * noise);
-    ToolResult::Status(status_result(story.url, 200, (time * 10.0).round() / 10.0))
+    let noise = f64::from(
+        u32::try_from((hour * 7_919 + story.site.url.len() as i64 * 31) % 97).unwrap_or(0),
+    ) / 97.0;
+    let time = story.site.usual * (1.0 + 0.25 * of_day + 0.3 * noise * noise);
+    ToolResult::Status(status_result(story.site.url, 200, (time * 10.0).round() / 10.0))
 }
 
 fn host(story: &Story) -> &str {
-    story.url.trim_start_matches("https://").split('/').next().unwrap_or_default()
+    story.site.url.trim_start_matches("https://").split('/').next().unwrap_or_default()
 }
 
 fn audit(story: &Story, hour: i64) -> Result<ToolResult, serde_json::Error> {
@@ -254,7 +240,7 @@ fn audit(story: &Story, hour: i64) -> Result<ToolResult, serde_json::Error> {
     let lcp = 900.0 + f64::from(100 - score) * 95.0;
     let opportunity = |title: &str, ms: f64| json!({ "id": title, "title": title, "score": 0.5, "savings": { "ms": ms, "bytes": null, "text": null } });
     let result = json!({
-        "response_time": story.usual, "url": story.url,
+        "response_time": story.site.usual, "url": story.site.url,
         "speed_metrics": {
             "performance_score": score,
             "core_web_vitals": {
@@ -262,7 +248,7 @@ fn audit(story: &Story, hour: i64) -> Result<ToolResult, serde_json::Error> {
                 "fcp": metric(lcp * 0.6, format!("{:.1} s", lcp * 0.6 / 1_000.0)),
                 "cls": metric(0.01, "0.01".to_owned()),
                 "tbt": metric(40.0, "40 ms".to_owned()),
-                "ttfb": metric(story.usual, format!("{} ms", story.usual)),
+                "ttfb": metric(story.site.usual, format!("{} ms", story.site.usual)),
                 "speed_index": metric(lcp * 0.9, format!("{:.1} s", lcp * 0.9 / 1_000.0)),
                 "interactive": metric(lcp * 1.1, format!("{:.1} s", lcp * 1.1 / 1_000.0)),
             },
@@ -287,8 +273,8 @@ fn certificate(
         let at = end.checked_add(SignedDuration::from_hours(24 * days));
         at.map(|at| at.strftime("%Y-%m-%d %H:%M:%S").to_string())
     };
-    let (from, to) = (day(story.certificate - 90)?, day(story.certificate)?);
-    let days_left = story.certificate + end.duration_since(now).as_hours() / 24;
+    let (from, to) = (day(story.site.certificate - 90)?, day(story.site.certificate)?);
+    let days_left = story.site.certificate + end.duration_since(now).as_hours() / 24;
     let key = json!({ "algorithm": "EC", "bits": 256, "curve": "P-256" });
     let link = |subject: &str, issuer: &str| {
         json!({
@@ -342,10 +328,10 @@ fn records(story: &Story) -> Result<ToolResult, serde_json::Error> {
 }
 
 fn links(story: &Story) -> Result<ToolResult, serde_json::Error> {
-    let urls: Vec<Value> = match story.name {
+    let urls: Vec<Value> = match story.site.name {
         "Blog" => vec![
-            json!({ "url": "https://blog.shop.example/2019/launch", "source": story.url, "status": 404 }),
-            json!({ "url": "https://partner.example/offer", "source": story.url, "status": 410 }),
+            json!({ "url": "https://blog.shop.example/2019/launch", "source": story.site.url, "status": 404 }),
+            json!({ "url": "https://partner.example/offer", "source": story.site.url, "status": 410 }),
         ],
         _ => Vec::new(),
     };

@@ -27,7 +27,7 @@ pub(crate) struct Access {
 pub(crate) enum AccessLink {
     /// Creates the first account and its team.
     Setup(SessionSecret),
-    /// Signs in the only user.
+    /// Signs in the only user, or the owner of the demo.
     SignIn(SessionSecret),
 }
 
@@ -63,6 +63,7 @@ struct Start<'a> {
     entropy: &'a Entropy,
     folder: &'a Folder,
     now: Timestamp,
+    is_demo: bool,
 }
 
 /// Creates a link, and a token if one was requested. An empty table gets an owner and a team only for a token;
@@ -75,8 +76,9 @@ pub(crate) async fn prepare(
     entropy: &Entropy,
     folder: &Folder,
     wants_token: bool,
+    is_demo: bool,
 ) -> Result<Access, AccessError> {
-    let start = Start { store, entropy, folder, now: clock.now() };
+    let start = Start { store, entropy, folder, now: clock.now(), is_demo };
     let is_new = store.all_teams().await?.is_empty();
     if is_new && wants_token {
         start.make_owner().await?;
@@ -110,11 +112,13 @@ fn is_disk_full(error: &AccessError) -> bool {
 }
 
 impl Start<'_> {
-    /// The only user of the only team. If there are others, the person at the terminal may be none of them.
+    /// The only user of the only team. If there are others, the person at the terminal may be none of them. In the demo,
+    /// the others are made up, so it is the owner.
     async fn only_user(&self) -> Result<Option<User>, AccessError> {
         let teams = self.store.all_teams().await?;
         let [team] = &teams[..] else { return Ok(None) };
-        let members = self.store.members(*team).await?;
+        let mut members = self.store.members(*team).await?;
+        members.retain(|member| !self.is_demo || member.role == Role::Owner);
         let [member] = &members[..] else { return Ok(None) };
         Ok(self.store.user(member.user).await?.filter(|user| !user.is_unverified()))
     }
@@ -212,12 +216,19 @@ mod tests {
             static ENTROPY: std::sync::LazyLock<Entropy> =
                 std::sync::LazyLock::new(Entropy::system);
             let now = Clock::system().now();
-            Start { store: &self.store, entropy: &ENTROPY, folder: &self.folder, now }
+            Start {
+                store: &self.store,
+                entropy: &ENTROPY,
+                folder: &self.folder,
+                now,
+                is_demo: false,
+            }
         }
 
         async fn prepare(&self, wants_token: bool) -> Access {
             let (clock, entropy) = (Clock::system(), Entropy::system());
-            let prepared = prepare(&self.store, &clock, &entropy, &self.folder, wants_token).await;
+            let prepared =
+                prepare(&self.store, &clock, &entropy, &self.folder, wants_token, false).await;
             prepared.expect("prepared")
         }
 

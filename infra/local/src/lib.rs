@@ -32,7 +32,7 @@ mod welcome;
 mod worker;
 
 pub use access::AccessError;
-pub use demo::DemoError;
+pub use demo::{DemoError, DemoSite, SITES};
 pub use hosts::HostName;
 pub use operator::{OPERATOR_URL, Operator};
 pub use options::Options;

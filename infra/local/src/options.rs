@@ -82,8 +82,8 @@ pub struct Options {
     #[arg(long)]
     pub token: bool,
 
-    /// Show a team with a month of made-up history, whose sites this process serves itself; its data is in data-demo
-    /// unless --data names another folder
+    /// Show a team with a month of made-up history, whose sites and alerts this process serves and receives itself; its
+    /// data is in data-demo unless --data names another folder
     #[arg(long)]
     pub demo: bool,
 

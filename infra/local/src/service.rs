@@ -121,11 +121,12 @@ impl Service {
         let (store, start) = (database.store(), clock.now());
         let clock_watch =
             ClockWatch::begin(&store, clock.clone()).await.map_err(DatabaseError::from)?;
-        let demo_sites = match options.demo {
-            true => Some(demo::begin(&folder, &store, &mut config, start).await?),
+        let demo_server = match options.demo {
+            true => Some(demo::begin(&folder, &store, &mut config, &mut send, start).await?),
             false => None,
         };
-        let access = access::prepare(&store, &clock, &entropy, &folder, options.token).await?;
+        let (token, is_demo) = (options.token, options.demo);
+        let access = access::prepare(&store, &clock, &entropy, &folder, token, is_demo).await?;
 
         adapt(&mut config, &mut send, &options, &sockets);
         config.service.id = Some(folder.id());
@@ -173,8 +174,8 @@ impl Service {
 
         let mut rounds = spawn_rounds(&worker, scheduler, agents, start);
         let can_write = watch_data(&mut rounds, app, &database, &folder, clock_watch);
-        if let Some(listener) = demo_sites {
-            rounds.spawn(demo::answer(listener, app.clock.clone()));
+        if let Some(server) = demo_server {
+            rounds.spawn(server.serve(app.clock.clone()));
         }
         if let Some(operator) = options.operator_url {
             rounds.spawn(operator::notify(app.clone(), Arc::clone(&worker.sender), operator));

@@ -103,6 +103,19 @@ pub async fn record_run(
     .await
 }
 
+/// The state after a run that changes nothing else; `None` if more must be saved. A history that is made up only needs to
+/// save such a state with a later run, so its `rev` stays.
+pub fn state_after(app: &App, run: &Run, state: &ToolState, finish: &Finish) -> Option<ToolState> {
+    let now = app.clock.now();
+    let evaluations = run.evaluate(finish, None, now);
+    let change = state.apply_run(run, finish, evaluations, &Votes::NoLocation, None, now).ok()?;
+    let tools = [packed(app, run, change, finish, now)];
+    let changes = Changes { site: &run.site, tools: &tools, issues: &[], usage: None, now };
+    changes.only_state()?;
+    let [ToolChange { state: next, .. }] = tools;
+    Some(ToolState { rev: state.rev, ..next })
+}
+
 /// What other locations say about a run that would open `status:down` according to the given state. All other locations
 /// are asked once, concurrently. If the run only opens the issue in a later state, no other location was asked, and the
 /// issue waits.

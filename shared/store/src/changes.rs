@@ -168,7 +168,7 @@ impl Store {
 
 impl Changes<'_> {
     /// The change of a packed check, if nothing else needs to be written.
-    fn only_state(&self) -> Option<&ToolChange> {
+    pub fn only_state(&self) -> Option<&ToolChange> {
         let Self { tools: [change], issues: [], usage: None, .. } = self else { return None };
         let is_alone = change.keeping == Keeping::Packed
             && change.closed_block.is_none()
