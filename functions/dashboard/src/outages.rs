@@ -22,6 +22,7 @@ use vedette_store::{DirectoryRow, IndexRow, TeamWithSettings};
 
 use crate::RequestContext;
 use crate::form::FormInput;
+use crate::paging::WantedPage;
 use crate::reports::attached;
 
 /// The most days that a request covers.
@@ -44,8 +45,8 @@ pub(crate) async fn show(
     match Filter::parse(&query, day_of(context.member()?.caller.now)) {
         Ok(filter) => {
             let outages = Outages::load(context, &team, &filter).await?;
-            let number = query.integer("page", 1..=1_000, &mut Errors::new()).unwrap_or(1);
-            Ok(page::page(context, &team, &filter, &outages, number))
+            let paging = WantedPage::parse(&query).of(outages.found.len());
+            Ok(page::page(context, &team, &filter, &outages, paging))
         }
         Err(refusal) => {
             let input = FormInput::sent(sent.unwrap_or_default().as_bytes()).refused(refusal);

@@ -16,6 +16,7 @@ pub mod confirmation;
 pub mod evaluate;
 pub mod expiry;
 mod lifecycle;
+pub mod mass_outage;
 pub mod note;
 pub mod opening;
 pub mod outage;
