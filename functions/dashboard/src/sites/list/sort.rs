@@ -11,6 +11,7 @@ use vedette_domain::sites::list_order::{ListOrder, SortKey};
 
 use super::figures::{certificate_ends, response, uptime};
 use super::{Listed, SiteFilter, SitesView};
+use crate::form::capitalized;
 use crate::look::Icon;
 use crate::words::grouped;
 
@@ -82,13 +83,13 @@ pub(super) fn menu(view: &SitesView<'_>) -> Markup {
     let (order, count) = (view.found.order, view.found.count);
     html! {
         details.menu.sort {
-            summary.btn { span.quiet.wide { "Sort by " } (word(order.key)) (Icon::Unfold.shape()) }
+            summary.btn { span.quiet.wide { "Sort by " } (capitalized(word(order.key))) (Icon::Unfold.shape()) }
             div.pop {
                 @for key in SortKey::ALL {
                     @if key.sorts(count) {
                         a href=(view.address(&SiteFilter { order: order.toward(key), ..*view.wanted }))
                             aria-current=[(key == order.key).then_some("true")] {
-                            (word(key))
+                            (capitalized(word(key)))
                             @if key == order.key { (arrow(order)) }
                         }
                     }
