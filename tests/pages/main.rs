@@ -14,6 +14,7 @@ mod issues;
 mod links;
 mod mail;
 mod maintenance;
+mod many_sites;
 mod members;
 mod names;
 mod navigation;

@@ -59,6 +59,12 @@ impl<'a> Clock<'a> {
         }
     }
 
+    /// The time at which something began that goes on, with the day if that is not today.
+    pub(crate) fn since(&self, at: Timestamp) -> Markup {
+        let is_today = self.zone.local(at).date() == self.zone.local(self.now).date();
+        html! { @if !is_today { (self.day(at)) ", " } (self.time(at)) }
+    }
+
     /// The UTC day of an instant, as checks are counted by UTC days in every time zone.
     pub(crate) fn utc_day(&self, at: Timestamp) -> String {
         time::day(at, self.now, &UTC)

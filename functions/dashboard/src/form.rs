@@ -2,6 +2,7 @@
 
 mod input;
 pub(crate) mod label;
+pub(crate) mod picker;
 pub(crate) mod setting;
 
 use std::borrow::Cow;

@@ -26,7 +26,7 @@ pub const READ_GRANT: Grant = Grant {
 pub const WRITE_GRANT: Grant = Grant {
     get: &[Channel, Session, Site, StatusPage, Subscription, Team],
     batch_get: &[Delivery, Site, Team, User],
-    query: &[Channel, Delivery, Directory, Site, StatusPage, User],
+    query: &[Channel, Delivery, Directory, IssueIndex, Site, StatusPage, User],
     put: &[
         Audit,
         Channel,

@@ -7,12 +7,15 @@ pub(crate) mod list;
 mod measured;
 mod timeline;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
-use vedette_actions::{ActionError, Decision, decide};
+use vedette_actions::{
+    ACKNOWLEDGED_MAX, ActionError, Decision, acknowledge_all as take_all, decide,
+};
 use vedette_domain::accounts::account::{Permission, Role, User};
 use vedette_domain::accounts::team::Team;
 use vedette_domain::alerts::compose::{self, AlertSubject};
@@ -24,14 +27,14 @@ use vedette_domain::input::Input as _;
 use vedette_domain::issues::input::NewNote;
 use vedette_domain::issues::past_tense::past;
 use vedette_domain::issues::record::Issue;
-use vedette_domain::issues::{IssueStatus, Problem, Severity};
+use vedette_domain::issues::{Fingerprint, IssueStatus, Problem, Severity};
 use vedette_domain::sites::site::Site;
 use vedette_domain::time;
 use vedette_http::access::IssueAccess;
 use vedette_http::error::ApiError;
 use vedette_http::resource::IssueResource;
 use vedette_http::response::Response;
-use vedette_store::IssueWithSite;
+use vedette_store::{IndexRow, IssueWithSite, TeamWithSettings};
 
 use self::found::Found;
 use crate::clock::Clock;
@@ -90,6 +93,44 @@ pub(crate) async fn acknowledge(
         return layout::redirect(&format!("/teams/{team}?notice=acknowledged"));
     }
     Ok(answer)
+}
+
+/// Acknowledges the outages of a card of the list of sites: those whose issues opened within a time, and only those. If
+/// there are too many for one request, the card offers the others again.
+pub(crate) async fn acknowledge_all(
+    context: RequestContext<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
+    let (caller, sent) = (&context.member()?.caller, FormInput::sent(context.body));
+    let instant = |name| {
+        let instant: Result<Timestamp, _> = sent.text(name).parse();
+        instant.map_err(|_| ApiError::BadRequest("The form does not say which issues it is about."))
+    };
+    let opened = instant("from")?..=instant("to")?;
+    let mut found = context.app.store.issue_index(team.id(), true).await?;
+    found.retain(|row| is_outage(row) && row.status == IssueStatus::Open);
+    found.retain(|row| opened.contains(&row.opened_at));
+    found.sort_by_key(|row| row.opened_at);
+    let issues = found.iter().map(|row| row.id);
+    let count = take_all(context.app, &team.team, issues, caller.user.id, caller.by()).await;
+    let said = match count.map_err(ApiError::from)? {
+        0 => "none-open",
+        _ if found.len() > ACKNOWLEDGED_MAX => "some-acknowledged",
+        _ => "all-acknowledged",
+    };
+    layout::redirect(&format!("/teams/{}?notice={said}", team.id()))
+}
+
+/// Whether an issue is an outage.
+pub(crate) fn is_outage(issue: &IndexRow) -> bool {
+    issue.fingerprint == Fingerprint::StatusDown
+}
+
+/// The order of active issues: outages first, then the most severe; among these, those that nobody has acknowledged
+/// first, then the newest.
+pub(crate) fn order(issue: &IndexRow) -> (Reverse<bool>, Severity, bool, Reverse<Timestamp>) {
+    let is_taken = issue.status == IssueStatus::Acknowledged;
+    (Reverse(is_outage(issue)), issue.severity(), is_taken, Reverse(issue.opened_at))
 }
 
 /// Withdraws an acknowledgement.
@@ -457,5 +498,34 @@ fn notifications(view: &IssueView<'_>) -> Markup {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vedette_domain::id::SiteId;
+
+    use super::*;
+
+    #[test]
+    fn outages_come_before_all_other_issues() {
+        use Fingerprint::{SslExpiring, SslInvalid, StatusDown};
+        use IssueStatus::{Acknowledged, Open};
+        let site = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
+        let issue = |fingerprint, chosen_severity, status, second| {
+            let opened_at = Timestamp::from_second(second).expect("a timestamp");
+            let id = IssueId::new(site, fingerprint, opened_at);
+            let resolved_at = None;
+            IndexRow { id, site, fingerprint, chosen_severity, status, opened_at, resolved_at }
+        };
+        let sorted = [
+            issue(StatusDown, None, Open, 2),
+            issue(StatusDown, None, Open, 1),
+            issue(StatusDown, None, Acknowledged, 3),
+            issue(StatusDown, Some(Severity::Warning), Open, 3),
+            issue(SslInvalid, None, Open, 4),
+            issue(SslExpiring, None, Open, 5),
+        ];
+        assert!(sorted.is_sorted_by_key(order), "{:?}", sorted.each_ref().map(order));
     }
 }

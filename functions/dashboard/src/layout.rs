@@ -45,6 +45,8 @@ pub(crate) struct Heading {
     tab_title: Option<String>,
     /// The state of the sites that the page is about; otherwise, it is that of the team.
     about: Option<TabState>,
+    /// What the frame says about the team, if the page has read it itself.
+    attention: Option<Attention>,
     /// Whether the page waits for first checks.
     is_awaited: bool,
     /// Whether the content contains the title itself.
@@ -63,6 +65,7 @@ impl Heading {
             actions,
             tab_title: None,
             about: None,
+            attention: None,
             is_awaited: false,
             is_within: false,
         }
@@ -99,6 +102,11 @@ impl Heading {
     /// The state of the sites that the page is about. While they are down or failing, the page is refreshed often.
     pub(crate) fn about(self, state: TabState) -> Self {
         Self { about: Some(state), ..self }
+    }
+
+    /// What the frame says about the team, on a page for [`Audience::Overview`](crate::surface::Audience::Overview).
+    pub(crate) fn framed(self, attention: Attention) -> Self {
+        Self { attention: Some(attention), ..self }
     }
 
     /// Whether first checks of these sites are still awaited. If so, the page is refreshed often.
@@ -237,18 +245,21 @@ pub(crate) fn team_page(
     heading: impl Into<Heading>,
     content: &Markup,
 ) -> Response {
-    let attention = context.signed_in.and_then(|signed_in| signed_in.attention.get(&team.id));
+    let heading = heading.into();
+    let read = || context.signed_in?.attention.get(&team.id).copied();
+    let attention = heading.attention.or_else(read);
     let tabs = html! {
         nav.tabs aria-label="Team" {
             @for tab in NavTab::TABS {
                 a href=(tab.path(team.id)) aria-current=[(tab == here.tab()).then_some("page")] {
                     (tab.word())
-                    @if tab == NavTab::Issues { (unacknowledged(attention)) }
+                    @if tab == NavTab::Issues { (unacknowledged(attention.as_ref())) }
                 }
             }
         }
     };
-    member_page(context, Some((team, &tabs)), status, &heading.into(), content)
+    let heading = Heading { attention, ..heading };
+    member_page(context, Some((team, &tabs)), status, &heading, content)
 }
 
 /// The number of critical issues that nobody has acknowledged, if there are any. The script updates it.
@@ -291,8 +302,8 @@ fn member_page(
     let is_live = status == StatusCode::OK && context.head.method != Method::POST;
     let every = if heading.is_urgent() { context.dashboard.urgent } else { REFRESH_SECONDS };
     let watched = team.filter(|(team, _)| team.sites > 0);
-    let attention = watched.and_then(|(team, _)| signed_in.attention.get(&team.id));
-    let state = heading.about.or_else(|| attention.copied().map(TabState::from));
+    let attention = watched.and(heading.attention);
+    let state = heading.about.or_else(|| attention.map(TabState::from));
     let state = state.unwrap_or(TabState::Unknown);
     let body = html! {
         header.bar {

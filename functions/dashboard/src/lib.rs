@@ -24,6 +24,7 @@ mod names;
 mod oidc;
 mod outages;
 mod pages;
+mod paging;
 mod plan;
 mod public;
 mod reports;

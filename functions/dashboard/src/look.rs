@@ -181,6 +181,8 @@ pub(crate) enum Icon {
     Search,
     More,
     Unfold,
+    Ascending,
+    Descending,
     Run,
     Edit,
     Pause,
@@ -211,6 +213,8 @@ impl Icon {
                 r#"<g class="f"><circle cx="3.5" cy="8" r="1.3"/><circle cx="8" cy="8" r="1.3"/><circle cx="12.5" cy="8" r="1.3"/></g>"#
             }
             Self::Unfold => r#"<path d="m4 6 4 4 4-4"/>"#,
+            Self::Ascending => r#"<path d="M8 13V3M4.5 6.5 8 3l3.5 3.5"/>"#,
+            Self::Descending => r#"<path d="M8 3v10M4.5 9.5 8 13l3.5-3.5"/>"#,
             Self::Run => r#"<path d="M13 8A5 5 0 1 1 11.2 4.2M13 2.5v2.75h-2.75"/>"#,
             Self::Edit => r#"<path d="m3 13 .75-3L10.5 3.25l2.25 2.25L6 12.25z"/>"#,
             Self::Pause => r#"<path d="M5.5 3.5v9M10.5 3.5v9"/>"#,

@@ -21,6 +21,7 @@ use vedette_store::{DirectoryRow, TeamWithSettings};
 
 use crate::clock::Clock;
 use crate::form::FormInput;
+use crate::form::picker::is_search;
 use crate::layout::{self, Heading, NavTab};
 use crate::look::{Icon, Look};
 use crate::settings::{Part, beside_others};
@@ -54,12 +55,15 @@ pub(crate) async fn list(
     page(context, &team, None).await
 }
 
-/// Adds a window. Without a start, it starts now.
+/// Adds a window, or searches for its sites. Without a start, it starts now.
 pub(crate) async fn add(
     context: RequestContext<'_>,
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
     let sent = FormInput::sent(context.body);
+    if is_search(&sent) {
+        return page(context, &team, Some(sent)).await;
+    }
     let new: NewWindow = match form::read(&sent) {
         Ok(new) => new,
         Err(refusal) => return page(context, &team, Some(sent.refused(refusal))).await,
@@ -97,19 +101,20 @@ pub(crate) async fn edit(
     access: WindowAccess,
 ) -> Result<Response, ApiError> {
     let input = form::of_window(&access.window, context.member()?.caller.now)?;
-    edit_page(context, &access, StatusCode::OK, &input).await
+    edit_page(context, &access, &input).await
 }
 
-/// Changes a window.
+/// Changes a window, or searches for its sites.
 pub(crate) async fn save(
     context: RequestContext<'_>,
     access: WindowAccess,
 ) -> Result<Response, ApiError> {
     let sent = FormInput::sent(context.body);
-    let refused = async |sent: FormInput, refusal| {
-        let status = StatusCode::UNPROCESSABLE_ENTITY;
-        edit_page(context, &access, status, &sent.refused(refusal)).await
-    };
+    if is_search(&sent) {
+        return edit_page(context, &access, &sent).await;
+    }
+    let refused =
+        async |sent: FormInput, refusal| edit_page(context, &access, &sent.refused(refusal)).await;
     let edit: WindowEdit = match form::read(&sent) {
         Ok(edit) => edit,
         Err(refusal) => return refused(sent, refusal).await,
@@ -128,7 +133,6 @@ pub(crate) async fn save(
 async fn edit_page(
     context: RequestContext<'_>,
     WindowAccess { team, window }: &WindowAccess,
-    status: StatusCode,
     input: &FormInput,
 ) -> Result<Response, ApiError> {
     let team = &team.team;
@@ -136,7 +140,7 @@ async fn edit_page(
     let content =
         beside_others(team.id, Part::Maintenance, &form::edit(team, window, &sites, input));
     let heading = Heading::new(&*window.name).below(path(team.id), "Maintenance windows");
-    Ok(layout::team_page(context, (team, NavTab::Settings), status, heading, &content))
+    Ok(layout::team_page(context, (team, NavTab::Settings), input.status(), heading, &content))
 }
 
 /// The sites of a team by their names.
@@ -173,10 +177,7 @@ async fn page(
 ) -> Result<Response, ApiError> {
     let team = &found.team;
     let caller = &context.member()?.caller;
-    let status = match refused {
-        Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
-        None => StatusCode::OK,
-    };
+    let status = refused.as_ref().map_or(StatusCode::OK, FormInput::status);
     let sites = sites_of(context, team).await?;
     let may_manage = caller.role_in(team.id)?.grants(Permission::ManageSites);
     let windows = team.windows.current_ones(caller.now);

@@ -9,11 +9,11 @@ use vedette_http::error::ApiError;
 use vedette_http::outages::{OutageFilter, Outages};
 use vedette_http::query::Query;
 use vedette_http::response::Response;
-use vedette_http::validation::Errors;
 use vedette_store::TeamWithSettings;
 
 use crate::RequestContext;
 use crate::form::FormInput;
+use crate::paging::WantedPage;
 use crate::reports::attached;
 
 /// Shows the outages.
@@ -26,8 +26,8 @@ pub(crate) async fn show(
     match OutageFilter::parse(&query, day_of(context.member()?.caller.now)) {
         Ok(filter) => {
             let outages = load(context, &team, &filter).await?;
-            let number = query.integer("page", 1..=1_000, &mut Errors::new()).unwrap_or(1);
-            Ok(page::page(context, &team, &filter, &outages, number))
+            let paging = WantedPage::parse(&query).of(outages.found.len());
+            Ok(page::page(context, &team, &filter, &outages, paging))
         }
         Err(refusal) => {
             let input = FormInput::sent(sent.unwrap_or_default().as_bytes()).refused(refusal);

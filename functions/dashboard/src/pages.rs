@@ -13,7 +13,7 @@ use vedette_routing::Endpoint::{
 };
 use vedette_routing::{RouteMatch, find_with_head};
 
-use crate::surface::Audience::{self, Anybody, CheckRunner, Linked, Member};
+use crate::surface::Audience::{self, Anybody, CheckRunner, Linked, Member, Overview};
 use crate::surface::{Endpoint, Function, Page};
 use crate::{
     Dashboard, assets, audit_log, channels, checks, events, issues, layout, maintenance, members,
@@ -46,9 +46,10 @@ pub const PAGES: &[Page] = &[
     post("sign-in.out", "/sign-out", Member, Request(&sign_in::out)),
     get("sign-in.sessions", "/sessions", Member, Request(&sign_in::sessions)),
     post("sign-in.end", "/sessions/{session}/end", Member, Request(&sign_in::end)),
-    get("sites.home", "/", Member, OnlyTeam(View, &sites::list::home)),
-    get("sites.list", "/teams/{team}", Member, Team(View, &sites::list::list)),
+    get("sites.home", "/", Overview, OnlyTeam(View, &sites::list::home)),
+    get("sites.list", "/teams/{team}", Overview, Team(View, &sites::list::list)),
     get("issues.list", "/teams/{team}/issues", Member, Team(View, &issues::list::list)),
+    post("issues.acknowledge-all", "/teams/{team}/issues/acknowledge", Member, Team(RunChecks, &issues::acknowledge_all)),
     get("outages.show", "/teams/{team}/outages", Member, Team(View, &outages::show)),
     get("outages.csv", "/teams/{team}/outages.csv", Member, Team(View, &outages::csv)),
     get("events.show", link::EVENTS, Member, Team(View, &events::show)),

@@ -14,9 +14,6 @@ use url::Url;
 use vedette_domain::sites::site_state::SiteState;
 use vedette_domain::sites::site_url::SiteUrl;
 
-/// The sites on a page. Each takes two reads, and the compressed page is about 6 KB.
-const PAGE: usize = 25;
-
 /// A state in words.
 pub(crate) const fn word(state: SiteState) -> &'static str {
     match state {

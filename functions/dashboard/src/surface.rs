@@ -36,6 +36,8 @@ pub enum Audience {
     Anybody,
     /// Signed-in users.
     Member,
+    /// Signed-in users, on a page that reads all that is wrong with the team itself, also for the frame of the page.
+    Overview,
     /// Signed-in users, as often per minute as a user may order checks.
     CheckRunner,
 }
@@ -181,6 +183,7 @@ fn shown_teams(page: &Page, parameters: &PathParameters, caller: &Caller) -> Sho
         _ => TeamId::parse(parameters.value("team")).filter(|team| caller.role_in(*team).is_ok()),
     };
     let framed = match page.endpoint {
+        _ if page.audience == Audience::Overview => Vec::new(),
         Endpoint::Site(..)
         | Endpoint::Check(..)
         | Endpoint::Issue(..)

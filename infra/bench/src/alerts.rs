@@ -135,7 +135,7 @@ async fn handle(
 }
 
 /// Saves a failed status check of a site.
-async fn go_down(
+pub(crate) async fn go_down(
     inside: &Inside,
     team: TeamId,
     site: SiteId,

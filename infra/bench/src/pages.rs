@@ -13,9 +13,11 @@ use lambda_http::http::request::Parts;
 use lambda_http::http::{Request, StatusCode};
 use vedette_dashboard::{Dashboard, PAGES};
 use vedette_domain::accounts::session::{Session, SessionCookie, SignInLink};
+use vedette_domain::checks::tool::RunReason;
 use vedette_routing::{find, serve};
 use vedette_testkit::{Member, Spent, TestApp};
 
+use crate::alerts::go_down;
 use crate::inside::Inside;
 use crate::report::{line, median_ms, table};
 use crate::seed;
@@ -26,6 +28,9 @@ pub(crate) struct Options {
     /// Sites of the team
     #[arg(long, default_value_t = 10_000)]
     sites: usize,
+    /// How many of these sites are down in the last row
+    #[arg(long, default_value_t = 3_000)]
+    down: usize,
     /// Checks of the site with the long history
     #[arg(long, default_value_t = 1_000_000)]
     checks: u64,
@@ -79,6 +84,14 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     ] {
         rows.push(page(&inside, &cookie, name, &path, options.rounds).await?);
     }
+    for reason in [RunReason::Scheduled, RunReason::ConfirmationRetry] {
+        inside.test.advance(SignedDuration::from_mins(2));
+        for down in sites.iter().rev().take(options.down) {
+            go_down(&inside, owner.team, *down, reason).await?;
+        }
+    }
+    let while_down = format!("the list of sites while {} of them are down", options.down);
+    rows.push(page(&inside, &cookie, &while_down, &team, options.rounds).await?);
     let headings = [
         "",
         "ms, first request",

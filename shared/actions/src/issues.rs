@@ -1,17 +1,23 @@
 //! Decisions of members about issues.
 
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use jiff::Timestamp;
 use vedette_domain::accounts::audit::{AuditEntry, AuditEvent, By, IssueDecision};
 use vedette_domain::accounts::team::Team;
-use vedette_domain::id::UserId;
+use vedette_domain::id::{IssueId, UserId};
 use vedette_domain::issues::act::{Act, ActKind};
 use vedette_domain::issues::note::Note;
 use vedette_domain::issues::record::{self, Issue, IssueChange};
 use vedette_runs::enqueue_alert;
 use vedette_runtime::App;
-use vedette_store::{Audit, IssueWithSite};
+use vedette_store::{Audit, IssueWithSite, budget, retry_on_conflict};
 
-use crate::DecisionError;
+use crate::{ActionError, DecisionError, Fault};
+
+/// The most issues that are acknowledged at once. They take a few seconds, and a Lambda function has 30.
+pub const ACKNOWLEDGED_MAX: usize = 1_000;
+/// How many of them are written in parallel.
+const AT_ONCE: usize = 16;
 
 /// A decision about an issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -94,4 +100,42 @@ pub async fn decide(
     }
     enqueue_alert(app, site, &change).await;
     Ok(change)
+}
+
+/// Acknowledges those of some issues that are open and belong to a team, each as [`decide`] does, in a transaction with
+/// its entry in the audit log. Returns how many it has acknowledged. If it fails, those before it stay acknowledged, and
+/// a repetition goes on with the others.
+///
+/// # Errors
+///
+/// When the table fails.
+pub async fn acknowledge_all(
+    app: &App,
+    team: &Team,
+    issues: impl IntoIterator<Item = IssueId>,
+    user: UserId,
+    by: By,
+) -> Result<usize, Fault> {
+    let one =
+        |id| retry_on_conflict(budget::WRITE, move || acknowledge_open(app, team, id, user, by));
+    let all: Vec<_> = issues.into_iter().take(ACKNOWLEDGED_MAX).map(one).collect();
+    let done = stream::iter(all).buffer_unordered(AT_ONCE);
+    done.try_fold(0, async |count, is_done| Ok(count + usize::from(is_done))).await
+}
+
+/// Returns whether the issue was still open.
+async fn acknowledge_open(
+    app: &App,
+    team: &Team,
+    id: IssueId,
+    user: UserId,
+    by: By,
+) -> Result<bool, Fault> {
+    let found = app.store.issue_with_site(id).await?;
+    let Some(read) = found.filter(|found| found.site.team == team.id) else { return Ok(false) };
+    match decide(app, team, &read, Decision::Acknowledge(user), by).await {
+        Ok(_) => Ok(true),
+        Err(ActionError::Refused(_)) => Ok(false),
+        Err(ActionError::Failed(fault)) => Err(fault),
+    }
 }

@@ -39,7 +39,7 @@ pub use invitations::{
     OpenInvitation, decline_invitation, invite, join_as, join_with_new_account, open_invitation,
     renew_invitation, withdraw_invitation,
 };
-pub use issues::{Decision, decide};
+pub use issues::{ACKNOWLEDGED_MAX, Decision, acknowledge_all, decide};
 pub use mail::mail_invitation;
 pub use maintenance::{
     add_window, delete_window, edit_window, end_window, share_calendar, unshare_calendar,

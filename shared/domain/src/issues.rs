@@ -17,6 +17,7 @@ pub mod evaluate;
 pub mod expiry;
 pub mod input;
 mod lifecycle;
+pub mod mass_outage;
 pub mod note;
 pub mod opening;
 pub mod outage;

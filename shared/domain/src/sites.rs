@@ -10,6 +10,7 @@
 
 pub(crate) mod host_name;
 pub mod input;
+pub mod list_order;
 pub mod refusal;
 pub mod settings;
 pub mod site;

@@ -33,6 +33,27 @@ pub struct Trouble {
     pub failing: BTreeMap<SiteId, Timestamp>,
 }
 
+impl Trouble {
+    /// Adds an item of the issue index.
+    fn add(&mut self, found: Item) -> Result<(), StoreError> {
+        if keys::is_failing(&key_of(&found)?) {
+            let FailingSite { site, since } = Stored::read(found)?;
+            self.failing.insert(site, since);
+        } else {
+            self.issues.push(Stored::read(found)?);
+        }
+        Ok(())
+    }
+
+    /// What all pages of the team say about it.
+    pub fn attention(&self) -> Attention {
+        let is_failing = !self.failing.is_empty();
+        let mut attention = Attention { is_failing, ..Attention::default() };
+        self.issues.iter().for_each(|issue| attention.count_issue(issue));
+        attention
+    }
+}
+
 /// What all pages of a team say about the state of its sites.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct Attention {
@@ -40,7 +61,7 @@ pub struct Attention {
     pub is_critical: bool,
     /// Whether a site is failing. Not known if more critical issues than are counted are open.
     pub is_failing: bool,
-    /// The critical issues that nobody has acknowledged: at most one more than [`Attention::COUNTED`].
+    /// The critical issues that nobody has acknowledged, of which more than [`Attention::COUNTED`] may be left out.
     pub unacknowledged: usize,
 }
 
@@ -56,12 +77,15 @@ impl Attention {
             self.is_failing = true;
             return Ok(());
         }
-        let issue: IndexRow = Stored::read(found)?;
+        self.count_issue(&Stored::read(found)?);
+        Ok(())
+    }
+
+    fn count_issue(&mut self, issue: &IndexRow) {
         if issue.severity() == Severity::Critical {
             self.is_critical = true;
             self.unacknowledged += usize::from(issue.status == IssueStatus::Open);
         }
-        Ok(())
     }
 }
 
@@ -97,12 +121,7 @@ impl Store {
         let range = Range { relaxed: true, ..Range::new(&pk, Sort::Between(from, to)) };
         let mut trouble = Trouble::default();
         for found in self.query(range).await? {
-            if keys::is_failing(&key_of(&found)?) {
-                let FailingSite { site, since } = Stored::read(found)?;
-                trouble.failing.insert(site, since);
-            } else {
-                trouble.issues.push(Stored::read(found)?);
-            }
+            trouble.add(found)?;
         }
         Ok(trouble)
     }
@@ -154,6 +173,7 @@ mod tests {
         let failing = FailingSite { site, since: Timestamp::UNIX_EPOCH };
         let failing = item(&keys::failing(team, site), &failing).expect("an item");
         let mut attention = Attention::default();
+        let mut trouble = Trouble::default();
         for (found, expected) in [
             (issue(SslExpiring, None, Open), (false, false, 0)),
             (issue(StatusDown, Some(Severity::Warning), Open), (false, false, 0)),
@@ -162,7 +182,9 @@ mod tests {
             (issue(StatusDown, None, Open), (true, true, 1)),
             (issue(SslExpiring, Some(Severity::Critical), Open), (true, true, 2)),
         ] {
+            trouble.add(found.clone()).expect("an item of the index");
             attention.count(found).expect("an item of the index");
+            assert_eq!(trouble.attention(), attention);
             let Attention { is_critical, is_failing, unacknowledged } = attention;
             assert_eq!((is_critical, is_failing, unacknowledged), expected);
         }

@@ -1,5 +1,6 @@
 //! A form with many fields, and its input.
 
+use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -75,6 +76,14 @@ impl FormInput {
     /// The same form, with what is wrong with it.
     pub(crate) fn refused(self, refusal: ValidationError) -> Self {
         Self { refusal: Some(refusal), ..self }
+    }
+
+    /// The status of a page with this form.
+    pub(crate) const fn status(&self) -> StatusCode {
+        match self.refusal {
+            Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            None => StatusCode::OK,
+        }
     }
 
     /// The same form without its texts, which may be secrets.

@@ -15,11 +15,9 @@ use vedette_store::{IssueWithSite, TeamWithSettings};
 
 use crate::clock::Clock;
 use crate::layout::{Heading, NavTab};
+use crate::paging::WantedPage;
 use crate::words::{counted, grouped};
 use crate::{RequestContext, layout, look, words};
-
-/// Issues per page.
-const PAGE: usize = 25;
 
 /// Which issues to list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +48,7 @@ impl StateFilter {
     }
 }
 
-/// Shows a page of issues: active ones by severity, resolved ones newest first.
+/// Shows a page of issues: active ones with outages first and then by severity, resolved ones newest first.
 pub(crate) async fn list(
     context: RequestContext<'_>,
     team: TeamWithSettings,
@@ -59,27 +57,23 @@ pub(crate) async fn list(
     let query = Query::parse(context.head.uri.query());
     let wanted =
         query.one_of("state", StateFilter::parse, &mut Errors::new()).unwrap_or(StateFilter::Open);
-    let number = query.integer("page", 1..=1 << 32, &mut Errors::new()).unwrap_or(1);
     let (mut active, mut resolved) =
         futures::try_join!(store.issue_index(id, true), store.issue_index(id, false))?;
-    active.sort_by_key(|row| (row.severity(), Reverse(row.opened_at)));
+    active.sort_by_key(super::order);
     resolved.sort_by_key(|row| Reverse((row.last_event(), row.id)));
     let counts = [active.len(), resolved.len()];
     let rows = match wanted {
         StateFilter::Open => active,
         StateFilter::Resolved => resolved,
     };
-    let skipped = usize::try_from(number - 1).unwrap_or(usize::MAX).saturating_mul(PAGE);
-    let shown: Vec<_> = rows.iter().skip(skipped).take(PAGE).map(|row| row.id).collect();
+    let paging = WantedPage::parse(&query).of(rows.len());
+    let shown: Vec<_> = rows[paging.range()].iter().map(|row| row.id).collect();
     let mut found = store.issues_with_sites(shown.iter().copied()).await?;
     let issues: Vec<_> = shown.iter().filter_map(|id| found.remove(id)).collect();
-    let has_more = skipped.saturating_add(PAGE) < rows.len();
     let content = html! {
         (parts(id, Some(wanted), Some(counts)))
         (shown_issues(&issues, wanted, clock))
-        (layout::other_pages(number, has_more, &|page| {
-            format!("/teams/{id}/issues?state={}&page={page}", wanted.as_str())
-        }))
+        (paging.links(&|page| format!("/teams/{id}/issues?state={}{page}", wanted.as_str())))
     };
     let heading = Heading::new(match counts[0] {
         0 => "No open issues".to_owned(),

@@ -1,16 +1,20 @@
 //! The form for a maintenance window, a new one or one that is changed.
 
+use std::collections::BTreeSet;
+
 use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, html};
 use vedette_domain::accounts::team::Team;
+use vedette_domain::id::SiteId;
 use vedette_domain::input::Input;
-use vedette_domain::maintenance::{MaintenanceWindow, NewWindow, SITES_MAX, WindowResource};
+use vedette_domain::maintenance::{MaintenanceWindow, NewWindow, WindowResource};
 use vedette_domain::time;
 use vedette_http::error::ApiError;
 use vedette_http::validation::ValidationError;
 use vedette_store::DirectoryRow;
 
 use super::path;
+use crate::form::picker::Offered;
 use crate::form::{Choice, FormInput};
 use crate::time_zone::zones;
 
@@ -35,9 +39,6 @@ const REPEATS: [(&str, &str); 5] = [
     ("FREQ=WEEKLY", "Every week on this weekday"),
     ("FREQ=MONTHLY", "Every month on this date"),
 ];
-
-/// The most sites that can be ticked. Larger teams name sites through the API or on the page of a site.
-const OFFERED: usize = 2 * SITES_MAX;
 
 /// The field in which a rule is typed.
 const OTHER_RULE: &str = "rule";
@@ -75,12 +76,11 @@ pub(super) fn add(team: &Team, sites: &[DirectoryRow], refused: Option<FormInput
         input.put("time_zone", team.zone.name());
         input
     });
-    let offered: Vec<_> = sites.iter().take(OFFERED).collect();
     html! {
         form.card method="post" action=(path(team.id)) novalidate {
             header { h2 { "Add window" } }
             (input.unsaved(names()))
-            (fields(&input, &LENGTHS.map(choice), &offered, sites.len()))
+            (fields(&input, &LENGTHS.map(choice), sites))
             footer { button.main { "Add window" } }
         }
     }
@@ -98,20 +98,15 @@ pub(super) fn edit(
         let length = time::duration(SignedDuration::from_mins(window.minutes.into()));
         lengths.insert(0, Choice::new(window.minutes, length));
     }
-    // The sites that it is for come first, so that none of them is missing.
-    let covers = |site: &&DirectoryRow| {
-        window.sites.as_ref().is_some_and(|covered| covered.contains(&site.id))
-    };
-    let (covered, others): (Vec<_>, Vec<_>) = sites.iter().partition(covers);
-    let has_lost_all = window.sites.is_some() && covered.is_empty();
-    let offered: Vec<_> = covered.into_iter().chain(others).take(OFFERED).collect();
+    let is_known = |covered: &BTreeSet<SiteId>| sites.iter().any(|site| covered.contains(&site.id));
+    let has_lost_all = window.sites.as_ref().is_some_and(|covered| !is_known(covered));
     html! {
         form.card method="post" action={ (path(team.id)) "/" (window.id) "/edit" } novalidate {
             (input.unsaved(names()))
             @if has_lost_all {
                 p.in { "The sites of this window were deleted. If you select none, it is for all sites." }
             }
-            (fields(input, &lengths, &offered, sites.len()))
+            (fields(input, &lengths, sites))
             footer {
                 button.main { "Save" }
                 a.btn href=(path(team.id)) { "Cancel" }
@@ -124,10 +119,13 @@ fn choice((value, words): (u32, &str)) -> Choice {
     Choice::new(value, words)
 }
 
-/// The fields, with the sites to tick, which are some of so many. All sites are meant if none is ticked.
-fn fields(input: &FormInput, lengths: &[Choice], sites: &[&DirectoryRow], of: usize) -> Markup {
+/// The fields, with the sites of the team to tick. All sites are meant if none is ticked.
+fn fields(input: &FormInput, lengths: &[Choice], sites: &[DirectoryRow]) -> Markup {
     let repeats = REPEATS.map(|(rule, words)| Choice::new(rule, words));
-    let sites: Vec<_> = sites.iter().map(|site| Choice::new(site.id, site.name.clone())).collect();
+    let chosen = input.all("sites").filter_map(SiteId::parse).collect();
+    let offered = Offered::of(input, sites.iter(), &chosen);
+    let sites = offered.sites.iter().map(|site| Choice::new(site.id, site.name.clone()));
+    let sites: Vec<_> = sites.collect();
     html! {
         div.fields {
             @for field in NewWindow::FIELDS {
@@ -140,10 +138,8 @@ fn fields(input: &FormInput, lengths: &[Choice], sites: &[&DirectoryRow], of: us
                         (input.input(OTHER_RULE, "text", ("Other rule", "An RFC 5545 rule, such as FREQ=MONTHLY;BYDAY=2TU.")))
                     }
                     "sites" => {
+                        (offered.search(input))
                         (input.chosen(field, &sites))
-                        @if of > OFFERED {
-                            p.help { "The list has the first " (OFFERED) ". Start maintenance of other sites from the menu on their pages." }
-                        }
                     }
                     _ => (input.control(field)),
                 }

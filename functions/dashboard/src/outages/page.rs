@@ -19,18 +19,16 @@ use crate::form::{Choice, FormInput, capitalized};
 use crate::issues::list;
 use crate::layout::{Heading, NavTab};
 use crate::look::Look;
+use crate::paging::Paging;
 use crate::words::{self, counted, grouped, spelled};
 use crate::{RequestContext, layout};
-
-/// The outages on a page.
-const PAGE: usize = 50;
 
 pub(super) fn page(
     context: RequestContext<'_>,
     team: &TeamWithSettings,
     filter: &OutageFilter,
     outages: &Outages,
-    number: u64,
+    paging: Paging,
 ) -> Response {
     let (id, clock) = (team.id(), context.clock(Some(&team.team)));
     let mut input = FormInput::default();
@@ -38,8 +36,6 @@ pub(super) fn page(
     input.put("cause", filter.cause.map_or("", Cause::as_str));
     input.put("from", filter.span.from.to_string());
     input.put("to", filter.span.to.to_string());
-    let skipped = usize::try_from(number - 1).unwrap_or(usize::MAX).saturating_mul(PAGE);
-    let shown = outages.found.get(skipped..).unwrap_or_default();
     let content = html! {
         (list::parts(id, None, None))
         (form(id, &input))
@@ -50,12 +46,12 @@ pub(super) fn page(
         }
         (figures(outages))
         (days(filter, outages, clock))
-        @if !outages.found.is_empty() { (table(outages, &shown[..shown.len().min(PAGE)], clock)) }
-        (layout::other_pages(number, shown.len() > PAGE, &|page| address(id, "outages", filter, page)))
+        @if !outages.found.is_empty() { (table(outages, &outages.found[paging.range()], clock)) }
+        (paging.links(&|page| address(id, "outages", filter) + page))
     };
     let heading = Heading::new(title(filter, outages))
         .lead(lead(filter, outages, clock))
-        .actions(html! { a.btn href=(address(id, "outages.csv", filter, 1)) { "CSV" } });
+        .actions(html! { a.btn href=(address(id, "outages.csv", filter)) { "CSV" } });
     layout::team_page(context, (&team.team, NavTab::Issues), StatusCode::OK, heading, &content)
 }
 
@@ -71,15 +67,12 @@ pub(super) fn refused(
 }
 
 /// The address of a page with the same filter.
-fn address(team: TeamId, name: &str, filter: &OutageFilter, page: u64) -> String {
+fn address(team: TeamId, name: &str, filter: &OutageFilter) -> String {
     let site = filter.site.as_deref().unwrap_or_default();
     let site: String = byte_serialize(site.as_bytes()).collect();
     let cause = filter.cause.map_or("", Cause::as_str);
     let span = filter.span;
-    format!(
-        "/teams/{team}/{name}?site={site}&cause={cause}&from={}&to={}&page={page}",
-        span.from, span.to
-    )
+    format!("/teams/{team}/{name}?site={site}&cause={cause}&from={}&to={}", span.from, span.to)
 }
 
 fn title(filter: &OutageFilter, outages: &Outages) -> String {

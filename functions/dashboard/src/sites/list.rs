@@ -4,6 +4,7 @@ mod alerts;
 mod figures;
 mod first_visit;
 pub(super) mod headline;
+mod sort;
 mod teams;
 
 use std::collections::BTreeMap;
@@ -20,7 +21,8 @@ use vedette_domain::checks::history::{
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::{Partition, SiteId};
-use vedette_domain::issues::{Fingerprint, Severity};
+use vedette_domain::issues::Severity;
+use vedette_domain::sites::list_order::{ListOrder, SortKey};
 use vedette_domain::sites::settings::Settings;
 use vedette_domain::sites::site_state::SiteState;
 use vedette_domain::sites::site_url::SiteUrl;
@@ -34,11 +36,13 @@ use vedette_store::{DirectoryRow, IndexRow, Store, TeamWithSettings, Trouble};
 use self::alerts::Alerts;
 use self::figures::Figures;
 use super::new::Done;
-use super::{PAGE, failing, selected, word};
+use super::{failing, selected, word};
 use crate::chart::Bar;
 use crate::clock::Clock;
+use crate::issues::{is_outage, order};
 use crate::layout::{Heading, NavTab};
 use crate::look::{Icon, Look, TabState};
+use crate::paging::{Paging, WantedPage, size_query};
 use crate::words::{counted, grouped};
 use crate::{RequestContext, chart, layout, words};
 
@@ -46,13 +50,16 @@ use crate::{RequestContext, chart, layout, words};
 const FAILING: usize = 16;
 
 /// The notices of forms, by the value in the URL.
-const NOTICES: [(&str, &str); 6] = [
+const NOTICES: [(&str, &str); 9] = [
     ("deleted", "Site deleted."),
     ("all-deleted", "Sites deleted."),
     ("all-paused", "Monitoring paused. These sites are no longer checked automatically."),
     ("all-resumed", "Monitoring resumed."),
     ("none-selected", "No sites were selected."),
     ("acknowledged", "Issue acknowledged. Its reminders stop unless it gets worse."),
+    ("all-acknowledged", "All issues acknowledged. Their reminders stop unless they get worse."),
+    ("some-acknowledged", "1 000 issues acknowledged. Acknowledge the others, too."),
+    ("none-open", "Nothing was changed: no issue of these was open any more."),
 ];
 
 /// The member's team, or a choice if they have several.
@@ -83,8 +90,7 @@ struct Listed<'a> {
 impl Listed<'_> {
     /// The first failed check of its outage, if it is down. A read of the tool may be older than that of the issue.
     fn down_since(&self, status: Option<&ToolState>) -> Option<Timestamp> {
-        let is_down = |issue: &&IndexRow| issue.fingerprint == Fingerprint::StatusDown;
-        let opened_at = self.issues.iter().find(is_down)?.opened_at;
+        let opened_at = self.issues.iter().find(|issue| is_outage(issue))?.opened_at;
         Some(status.and_then(ToolState::down_since).unwrap_or(opened_at))
     }
 }
@@ -103,25 +109,24 @@ pub(crate) async fn list(
         context.dashboard.directories.read(store, &team.team, caller.now),
         store.trouble(team.id()),
     )?;
-    let place = (&team.team, NavTab::Sites);
+    let (place, attention) = ((&team.team, NavTab::Sites), trouble.attention());
     let done = html! { (layout::notice(context, &NOTICES)) (added(&query)) };
     if rows.is_empty() {
         let content = html! { (done) (first_visit::part(&team.team, may_manage)) };
         let heading =
             Heading::within(if may_manage { "Add your first site" } else { "No sites yet" })
-                .about(TabState::Unknown);
+                .about(TabState::Unknown)
+                .framed(attention);
         return Ok(layout::team_page(context, place, StatusCode::OK, heading, &content));
     }
-    let mut active = trouble.issues.clone();
+    let active = trouble.issues.clone();
     let sites = listed(&context.app.service, &team, &rows, trouble);
-    let found = wanted.of(&sites);
-    let partitions: Vec<_> = found.shown.iter().map(|site| site.row.id.partition()).collect();
-    let (states, certificates, settings, alerts) = futures::try_join!(
-        async { Ok(store.tool_states(partitions.iter().copied(), Tool::Status).await?) },
-        async { Ok(store.tool_states(partitions.iter().copied(), Tool::Ssl).await?) },
-        settings_of_failing(store, &team, &found),
-        Alerts::load(store, &mut active),
+    let retention = team.retention(caller.now);
+    let (found, alerts) = futures::try_join!(
+        Found::load(store, &wanted, &sites, (retention, caller.now)),
+        Alerts::load(store, active, rows.len()),
     )?;
+    let settings = settings_of_failing(store, &team, &found).await?;
     let view = SitesView {
         team: &team.team,
         path: context.head.uri.path(),
@@ -131,14 +136,13 @@ pub(crate) async fn list(
         wanted: &wanted,
         sites: &sites,
         found: &found,
-        states: &states,
-        certificates: &certificates,
-        retention: team.retention(caller.now),
+        retention,
         settings: &settings,
         alerts: &alerts,
     };
     let content = html! { (done) (content(&view)) };
-    Ok(layout::team_page(context, place, StatusCode::OK, heading(&view), &content))
+    let heading = heading(&view).framed(attention);
+    Ok(layout::team_page(context, place, StatusCode::OK, heading, &content))
 }
 
 /// The settings in force for the first failing sites of the page.
@@ -173,12 +177,14 @@ fn heading(view: &SitesView<'_>) -> Heading {
     }
 }
 
-/// The filter from the request.
+/// The filter and the order from the request.
+#[derive(Debug, Clone, Copy)]
 struct SiteFilter<'q> {
     state: Option<SiteState>,
     /// A part of the name or the URL.
     search: &'q str,
-    page: u64,
+    order: ListOrder,
+    page: WantedPage,
 }
 
 impl<'q> SiteFilter<'q> {
@@ -186,33 +192,65 @@ impl<'q> SiteFilter<'q> {
         Self {
             state: query.one_of("state", SiteState::parse, &mut Errors::new()),
             search: query.search("search").unwrap_or_default(),
-            page: query.integer("page", 1..=1 << 32, &mut Errors::new()).unwrap_or(1),
+            order: query.one_of("sort", ListOrder::parse, &mut Errors::new()).unwrap_or_default(),
+            page: WantedPage::parse(query),
         }
     }
 
     /// The team's sites that match the filter.
-    fn of<'s>(&self, sites: &'s [Listed<'s>]) -> Found<'s> {
+    fn of<'s>(&self, sites: &'s [Listed<'s>]) -> Vec<&'s Listed<'s>> {
         let part = self.search.to_lowercase();
-        let found: Vec<&Listed<'_>> = sites
+        sites
             .iter()
             .filter(|site| self.state.is_none_or(|state| site.state == state))
             .filter(|site| site.row.contains(&part))
-            .collect();
-        let skipped = usize::try_from(self.page - 1).unwrap_or(usize::MAX).saturating_mul(PAGE);
-        Found {
-            count: found.len(),
-            has_more: skipped.saturating_add(PAGE) < found.len(),
-            shown: found.into_iter().skip(skipped).take(PAGE).collect(),
-        }
+            .collect()
     }
 }
 
-/// The sites that match the filter.
+/// The sites that match the filter, as far as they are on the page.
 struct Found<'s> {
+    /// Their order. It is by state if there are too many for the one that was asked for.
+    order: ListOrder,
+    paging: Paging,
+    /// How many match.
     count: usize,
-    /// The sites on the page, and whether there is another page.
+    /// The sites on the page.
     shown: Vec<&'s Listed<'s>>,
-    has_more: bool,
+    /// The states of their status checks and of their certificate checks.
+    states: BTreeMap<Partition, ToolState>,
+    certificates: BTreeMap<Partition, ToolState>,
+}
+
+impl<'s> Found<'s> {
+    async fn load(
+        store: &Store,
+        wanted: &SiteFilter<'_>,
+        sites: &'s [Listed<'s>],
+        now: (Retention, Timestamp),
+    ) -> Result<Self, ApiError> {
+        let mut shown = wanted.of(sites);
+        let count = shown.len();
+        let paging = wanted.page.of(count);
+        let order = if wanted.order.key.sorts(count) { wanted.order } else { ListOrder::default() };
+        match order.key.tool() {
+            None => sort::by_directory(order, &mut shown),
+            Some(tool) => {
+                let states = store.tool_states(partitions(&shown), tool).await?;
+                sort::by_checks(order, &mut shown, &states, now);
+            }
+        }
+        let shown = shown[paging.range()].to_vec();
+        let (states, certificates) = futures::try_join!(
+            store.tool_states(partitions(&shown), Tool::Status),
+            store.tool_states(partitions(&shown), Tool::Ssl),
+        )?;
+        Ok(Self { order, paging, count, shown, states, certificates })
+    }
+}
+
+fn partitions(sites: &[&Listed<'_>]) -> impl Iterator<Item = Partition> {
+    sites.iter().map(|site| site.row.id.partition())
 }
 
 /// What the page shows.
@@ -226,10 +264,7 @@ struct SitesView<'a> {
     /// All sites of the team.
     sites: &'a [Listed<'a>],
     found: &'a Found<'a>,
-    /// The states of the status checks of the page's sites, and how far back they go.
-    states: &'a BTreeMap<Partition, ToolState>,
-    /// The states of their certificate checks.
-    certificates: &'a BTreeMap<Partition, ToolState>,
+    /// How far back checks go.
     retention: Retention,
     /// The settings of its failing sites, which say how many failures open an issue.
     settings: &'a BTreeMap<Partition, Settings>,
@@ -237,14 +272,31 @@ struct SitesView<'a> {
 }
 
 impl SitesView<'_> {
-    fn address(&self, state: Option<SiteState>, page: u64) -> String {
-        let search: String = byte_serialize(self.wanted.search.as_bytes()).collect();
+    /// The address of the first page with a filter and an order, and with pages of the same size.
+    fn address(&self, filter: &SiteFilter<'_>) -> String {
+        self.address_without_size(filter) + &size_query(self.found.paging.size())
+    }
+
+    fn address_without_size(
+        &self,
+        SiteFilter { state, search, order, .. }: &SiteFilter<'_>,
+    ) -> String {
+        let search: String = byte_serialize(search.as_bytes()).collect();
         let state = state.map_or("", SiteState::as_str);
-        format!("{}?state={state}&search={search}&page={page}", self.path)
+        let sort = match *order == ListOrder::default() {
+            true => String::new(),
+            false => format!("&sort={}", order.text()),
+        };
+        format!("{}?state={state}&search={search}{sort}", self.path)
+    }
+
+    /// The address of the list with another filter by state.
+    fn in_state(&self, state: Option<SiteState>) -> String {
+        self.address(&SiteFilter { state, ..*self.wanted })
     }
 
     fn status(&self, site: &Listed<'_>) -> Option<&ToolState> {
-        self.states.get(&site.row.id.partition())
+        self.found.states.get(&site.row.id.partition())
     }
 
     /// The days that the uptime covers.
@@ -268,12 +320,14 @@ fn content(view: &SitesView<'_>) -> Markup {
     let (count, total) = (view.found.count, view.sites.len());
     html! {
         (counts(view))
-        (alerts::part(view.team.id, view.alerts, view.may_act, view.clock))
+        (alerts::part(view))
         section.stack.gm aria-labelledby="list" {
             h2 #list.hide { "Sites" }
             div.tools {
                 form method="get" action=(view.path) role="search" {
                     @if let Some(state) = view.wanted.state { input type="hidden" name="state" value=(state.as_str()); }
+                    @if view.wanted.order != ListOrder::default() { input type="hidden" name="sort" value=(view.wanted.order.text()); }
+                    input type="hidden" name="size" value=(view.found.paging.size());
                     div.find {
                         (Icon::Search.shape())
                         label.hide for="search" { "Search by name or URL" }
@@ -283,6 +337,7 @@ fn content(view: &SitesView<'_>) -> Markup {
                     }
                     button.hide { "Search" }
                 }
+                (sort::menu(view))
             }
             @if view.found.shown.is_empty() {
                 (nothing_found(view))
@@ -290,11 +345,11 @@ fn content(view: &SitesView<'_>) -> Markup {
                 div.card { (table(view)) }
                 @if view.may_manage { (selected::bar(view.team.id)) }
                 div.row.far.quiet.small {
-                    span { (shown(count, total)) ", sorted by state" }
+                    span { (shown(count, total)) ", sorted by " (sort::word(view.found.order.key)) }
                     (chart::legend(view.found.shown.iter().flat_map(|site| view.bars(site))))
                 }
             }
-            (layout::other_pages(view.wanted.page, view.found.has_more, &|page| view.address(view.wanted.state, page)))
+            (view.found.paging.links(&|page| view.address_without_size(view.wanted) + page))
         }
     }
 }
@@ -327,7 +382,7 @@ fn nothing_found(view: &SitesView<'_>) -> Markup {
 fn table(view: &SitesView<'_>) -> Markup {
     html! {
         table.sites {
-            caption.hide { (shown(view.found.count, view.sites.len())) ", sorted by state" }
+            caption.hide { (shown(view.found.count, view.sites.len())) ", sorted by " (sort::word(view.found.order.key)) }
             colgroup {
                 @if view.may_manage { col.c-sel; }
                 col.c-st; col; col.c-resp; col.c-up; col.c-cert; col.c-90; col.c-chk;
@@ -335,13 +390,13 @@ fn table(view: &SitesView<'_>) -> Markup {
             thead {
                 tr {
                     @if view.may_manage { th.c-sel { span.hide { "Select" } } }
-                    th scope="col" { "State" }
-                    th scope="col" { "Site" }
-                    th scope="col" { "Response, 24 h" }
-                    th.n scope="col" { "Uptime, " (view.counted_days()) " d" }
-                    th.n.c-cert scope="col" { "Certificate" }
+                    (sort::heading(view, SortKey::State, "", &html! { "State" }))
+                    (sort::heading(view, SortKey::Name, "", &html! { "Site" }))
+                    (sort::heading(view, SortKey::Response, "", &html! { "Response, 24 h" }))
+                    (sort::heading(view, SortKey::Uptime, "n", &html! { "Uptime, " (view.counted_days()) " d" }))
+                    (sort::heading(view, SortKey::Certificate, "n c-cert", &html! { "Certificate" }))
                     th.c-90 scope="col" { span.n90 { (RecentDays::MAX) } span.n45 { (RecentDays::MAX / 2) } " days" }
-                    th.n.c-chk scope="col" { "Last check" }
+                    (sort::heading(view, SortKey::Checked, "n c-chk", &html! { "Last check" }))
                 }
             }
             tbody { @for site in &view.found.shown { (row(view, site)) } }
@@ -365,13 +420,13 @@ fn counts(view: &SitesView<'_>) -> Markup {
     let other = |state| if chosen == Some(state) { None } else { Some(state) };
     html! {
         nav.card.counts aria-label="Filter by state" {
-            a.all href=(view.address(None, 1)) aria-current=[chosen.is_none().then_some("true")] {
+            a.all href=(view.in_state(None)) aria-current=[chosen.is_none().then_some("true")] {
                 span.pill.bare.on.ink { "All sites" } b { (grouped(view.sites.len() as u64)) }
             }
             @for state in SiteState::ALL {
                 @let count = count(state);
                 @if count > 0 || state != SiteState::Unknown {
-                    a class=[(count == 0).then_some("zero")] href=(view.address(other(state), 1))
+                    a class=[(count == 0).then_some("zero")] href=(view.in_state(other(state)))
                         aria-current=[(chosen == Some(state)).then_some("true")] {
                         (Look::from(state).counted(short_word(state), count)) b { (grouped(count as u64)) }
                     }
@@ -491,7 +546,7 @@ fn listed<'a>(
         .iter()
         .map(|row| {
             let mut issues = by_site.remove(&row.id).unwrap_or_default();
-            issues.sort_by_key(alerts::order);
+            issues.sort_by_key(order);
             let is_enabled = |tool: Tool| service.runs_on(tool, row, team);
             let active = issues.iter().map(|issue| issue.fingerprint);
             let failing_since = failing.get(&row.id).copied();

@@ -9,11 +9,14 @@ use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_store::{DirectoryRow, SiteWithTools, TeamWithSettings};
 
-use super::PAGE;
 use crate::form::FormInput;
 use crate::layout::{Heading, NavTab};
+use crate::paging;
 use crate::words::counted;
 use crate::{RequestContext, layout};
+
+/// The most sites that are selected: those of the largest page.
+const SELECTED_MAX: usize = paging::SIZES[paging::SIZES.len() - 1];
 
 /// The form that the checkboxes of the list belong to.
 const FORM: &str = "selected";
@@ -51,7 +54,7 @@ pub(crate) async fn change_selected(
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
     let input = FormInput::sent(context.body);
-    let ids = input.all("site").filter_map(SiteId::parse).take(PAGE);
+    let ids = input.all("site").filter_map(SiteId::parse).take(SELECTED_MAX);
     let found = context.app.store.sites(ids.map(SiteId::partition)).await?;
     let mut sites: Vec<SiteWithTools> =
         found.into_values().filter(|stored| stored.site.team == team.id()).collect();

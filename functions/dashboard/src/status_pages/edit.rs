@@ -19,13 +19,12 @@ use vedette_store::DirectoryRow;
 use super::{path, path_of};
 use crate::RequestContext;
 use crate::form::FormInput;
+use crate::form::picker::{Offered, is_search};
 use crate::layout::{self, Heading, NavTab};
 
 /// The notices of forms, by the value in the URL.
 const NOTICES: [(&str, &str); 1] =
     [("created", "Status page created. Choose below what it shows.")];
-/// The most sites that are offered. Larger teams name others through the API.
-const OFFERED: usize = 200;
 
 /// Shows the form.
 pub(crate) async fn edit(
@@ -35,12 +34,15 @@ pub(crate) async fn edit(
     form(context, &access, None).await
 }
 
-/// Saves what the page shows.
+/// Saves what the page shows, or searches for sites that it could show.
 pub(crate) async fn save(
     context: RequestContext<'_>,
     access: StatusPageAccess,
 ) -> Result<Response, ApiError> {
     let sent = FormInput::sent(context.body);
+    if is_search(&sent) {
+        return form(context, &access, Some(sent)).await;
+    }
     let caller = &context.member()?.caller;
     let saved = async {
         let edit = PageEdit::from_texts(&texts(&sent))?;
@@ -102,10 +104,7 @@ async fn form(
     refused: Option<FormInput>,
 ) -> Result<Response, ApiError> {
     let team = &found.team;
-    let status = match refused {
-        Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
-        None => StatusCode::OK,
-    };
+    let status = refused.as_ref().map_or(StatusCode::OK, FormInput::status);
     let mut sites = context.app.store.directory(team.id, team.sites as usize).await?;
     sites.sort_by_cached_key(|site| (site.name.to_lowercase(), site.id));
     let is_new = refused.is_none();
@@ -113,7 +112,11 @@ async fn form(
         Some(input) => input,
         None => stored(page)?,
     };
-    let lines = lines(page, &sites, &mut input);
+    let shown = page.sites();
+    let others: Vec<_> = sites.iter().filter(|site| !shown.contains(&site.id)).collect();
+    let chosen = input.all("show").filter_map(SiteId::parse).collect();
+    let offered = Offered::of(&input, others.into_iter(), &chosen);
+    let lines = lines(page, &sites, &offered, &mut input);
     let content = html! {
         @if is_new { (layout::notice(context, &NOTICES)) }
         form.stack method="post" novalidate {
@@ -128,7 +131,7 @@ async fn form(
                     }
                 }
             }
-            (components(&lines, &input, sites.len() > OFFERED))
+            (components(&lines, &offered, &input))
             div.row { button.main { "Save" } a.btn href=(path_of(page)) { "Cancel" } }
         }
         (removal(page))
@@ -158,18 +161,22 @@ fn stored(page: &StatusPage) -> Result<FormInput, ApiError> {
     Ok(input)
 }
 
-/// The components of the page, then the other sites of the team.
-fn lines(page: &StatusPage, sites: &[DirectoryRow], input: &mut FormInput) -> Vec<Line> {
+/// The components of the page, then other sites of the team.
+fn lines(
+    page: &StatusPage,
+    sites: &[DirectoryRow],
+    offered: &Offered<'_>,
+    input: &mut FormInput,
+) -> Vec<Line> {
     let names: BTreeMap<SiteId, &str> =
         sites.iter().map(|site| (site.id, site.name.as_str())).collect();
-    let shown = page.sites();
     let mut lines = Vec::new();
     for component in page.components() {
         let name = names.get(&component.site).copied();
         let name = name.unwrap_or("Deleted site");
         lines.push((component.id.to_string(), component.site, name, true));
     }
-    let others = sites.iter().filter(|site| !shown.contains(&site.id)).take(OFFERED);
+    let others = offered.sites.iter();
     lines.extend(others.map(|site| (site.id.to_string(), site.id, site.name.as_str(), false)));
     lines
         .into_iter()
@@ -182,16 +189,16 @@ fn lines(page: &StatusPage, sites: &[DirectoryRow], input: &mut FormInput) -> Ve
         .collect()
 }
 
-fn components(lines: &[Line], input: &FormInput, has_more: bool) -> Markup {
+fn components(lines: &[Line], offered: &Offered<'_>, input: &FormInput) -> Markup {
     html! {
         section.card {
             header { h2 { "Components" } }
             p.in.quiet {
                 "Select what the page shows. Readers see the published name, and never the name or the URL of the site. "
                 "At most " (COMPONENTS_MAX) " components."
-                @if has_more { " Other sites can be added through the API." }
             }
-            @if lines.is_empty() { p.in.quiet { "The team has no sites yet." } } @else {
+            (offered.search(input))
+            @if lines.is_empty() && !offered.has_search { p.in.quiet { "The team has no sites yet." } } @else {
                 ul.rows { @for line in lines { (component(line, input)) } }
             }
         }

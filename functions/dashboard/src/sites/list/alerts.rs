@@ -1,63 +1,156 @@
 //! What is wrong with a team's sites, worst first, above the list of sites.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use maud::{Markup, html};
+use vedette_actions::ACKNOWLEDGED_MAX;
 use vedette_domain::accounts::account::User;
-use vedette_domain::id::{TeamId, UserId};
+use vedette_domain::id::{IssueId, UserId};
+use vedette_domain::issues::mass_outage::mass_outages;
 use vedette_domain::issues::{IssueStatus, Severity};
+use vedette_domain::sites::site_state::SiteState;
 use vedette_http::error::ApiError;
 use vedette_store::{IndexRow, IssueWithSite, Store};
 
+use super::{SitesView, headline};
 use crate::clock::Clock;
+use crate::issues::{is_outage, order};
 use crate::look::Look;
-use crate::words::counted;
+use crate::words::{counted, grouped};
 use crate::{layout, words};
 
-/// The most issues that are shown.
+/// The most items that are shown.
 const LISTED_MAX: usize = 5;
 
 /// The most severe active issues of a team.
 pub(super) struct Alerts {
+    /// Outages of many sites, newest first.
+    together: Vec<MassOutage>,
     shown: Vec<IssueWithSite>,
-    /// How many more there are.
+    /// How many more issues there are, and whether one of them is critical.
     more: usize,
+    is_more_critical: bool,
     users: BTreeMap<UserId, User>,
 }
 
-/// Most severe first; among these, unacknowledged issues first, then the newest.
-pub(super) fn order(issue: &IndexRow) -> (Severity, bool, Reverse<Timestamp>) {
-    let is_taken = issue.status == IssueStatus::Acknowledged;
-    (issue.severity(), is_taken, Reverse(issue.opened_at))
+/// Outages of many sites, which are one item.
+struct MassOutage {
+    sites: usize,
+    acknowledged: usize,
+    /// The issue that opened first.
+    first: IssueId,
+    /// When the first one and the last one of the issues opened.
+    opened: (Timestamp, Timestamp),
+    /// The first failed check of the first issue.
+    since: Timestamp,
 }
 
-impl Alerts {
-    /// Reads the active issues that are shown.
-    pub(super) async fn load(store: &Store, active: &mut [IndexRow]) -> Result<Self, ApiError> {
-        active.sort_by_key(order);
-        let wanted: Vec<_> = active.iter().take(LISTED_MAX).map(|row| row.id).collect();
-        let mut found = store.issues_with_sites(wanted).await?;
-        let shown = active.iter().filter_map(|row| found.remove(&row.id)).collect::<Vec<_>>();
-        let taken = shown.iter().filter_map(|of| of.issue.lifecycle.acknowledgement());
-        let takers: Vec<_> = taken.map(|taken| taken.by).collect();
-        let users = store.users(takers).await?;
-        Ok(Self { shown, more: active.len().saturating_sub(LISTED_MAX), users })
+impl MassOutage {
+    /// Outages in the order in which they opened.
+    fn of(issues: &[IndexRow]) -> Option<Self> {
+        let (first, last) = (issues.first()?, issues.last()?);
+        let is_taken = |issue: &&IndexRow| issue.status == IssueStatus::Acknowledged;
+        Some(Self {
+            sites: issues.len(),
+            acknowledged: issues.iter().filter(is_taken).count(),
+            first: first.id,
+            opened: (first.opened_at, last.opened_at),
+            since: first.opened_at,
+        })
     }
 }
 
-pub(super) fn part(team: TeamId, alerts: &Alerts, may_act: bool, clock: Clock<'_>) -> Markup {
+impl Alerts {
+    /// Reads the active issues that are shown, of a team with so many sites.
+    pub(super) async fn load(
+        store: &Store,
+        active: Vec<IndexRow>,
+        sites: usize,
+    ) -> Result<Self, ApiError> {
+        let (mut down, mut single): (Vec<_>, Vec<_>) = active.into_iter().partition(is_outage);
+        down.sort_by_key(|issue| (issue.opened_at, issue.id));
+        let opened: Vec<Timestamp> = down.iter().map(|issue| issue.opened_at).collect();
+        let ranges = mass_outages(&opened, sites);
+        let mut together: Vec<MassOutage> =
+            ranges.iter().rev().filter_map(|range| MassOutage::of(&down[range.clone()])).collect();
+        let is_alone = |place: &usize| !ranges.iter().any(|range| range.contains(place));
+        single.extend((0..down.len()).filter(is_alone).map(|place| down[place].clone()));
+        single.sort_by_key(order);
+        let (listed, others) =
+            single.split_at(LISTED_MAX.saturating_sub(together.len()).min(single.len()));
+        let wanted = listed.iter().map(|row| row.id);
+        let firsts = together.iter().map(|mass| mass.first);
+        let mut found = store.issues_with_sites(wanted.chain(firsts)).await?;
+        for mass in &mut together {
+            if let Some(first) = found.get(&mass.first) {
+                mass.since = first.problem().began_at;
+            }
+        }
+        let shown = listed.iter().filter_map(|row| found.remove(&row.id)).collect::<Vec<_>>();
+        let taken = shown.iter().filter_map(|of| of.issue.lifecycle.acknowledgement());
+        let takers: Vec<_> = taken.map(|taken| taken.by).collect();
+        let users = store.users(takers).await?;
+        let is_more_critical = others.iter().any(|issue| issue.severity() == Severity::Critical);
+        Ok(Self { together, shown, more: others.len(), is_more_critical, users })
+    }
+}
+
+pub(super) fn part(view: &SitesView<'_>) -> Markup {
+    let (alerts, clock) = (view.alerts, view.clock);
     html! {
-        @if !alerts.shown.is_empty() {
+        @if !alerts.shown.is_empty() || !alerts.together.is_empty() {
             section.card aria-labelledby="now" {
                 h2 #now.hide { "Open issues" }
                 ul.alerts {
+                    @for mass in &alerts.together { (together(view, mass)) }
                     @for (place, of) in alerts.shown.iter().enumerate() {
-                        (one(of, place == 0, alerts, may_act, clock))
+                        (one(of, place == 0 && alerts.together.is_empty(), alerts, view.may_act, clock))
                     }
                     @if alerts.more > 0 {
-                        li.quiet.small { span {} a href={ "/teams/" (team) "/issues" } { (counted(alerts.more, "more open issue", "more open issues")) } }
+                        li.quiet.small {
+                            span {}
+                            a href={ "/teams/" (view.team.id) "/issues" } {
+                                (counted(alerts.more, "more open issue", "more open issues"))
+                                @if !alerts.is_more_critical && alerts.more == 1 { ", not critical" }
+                                @else if !alerts.is_more_critical { ", none of them critical" }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Outages of many sites. Acknowledging them acknowledges what the card counts, and nothing else.
+fn together(view: &SitesView<'_>, mass: &MassOutage) -> Markup {
+    let MassOutage { sites, acknowledged, opened: (from, to), since, .. } = *mass;
+    let look = Look::Down;
+    let open = sites - acknowledged;
+    html! {
+        li.lead.down {
+            (look.mark())
+            div {
+                a.t1 href=(view.in_state(Some(SiteState::Down))) {
+                    (grouped(sites as u64)) " sites " (headline::are(sites, SiteState::Down)) " since " (view.clock.since(since))
+                }
+                p {
+                    "For " (view.clock.lasting(since))
+                    @if acknowledged == 0 { " · Not acknowledged" }
+                    @else if open > 0 { " · " (grouped(open as u64)) " not acknowledged" }
+                }
+            }
+            @if open == 0 {
+                span.row.quiet.by { span.small { "Acknowledged" } }
+            } @else if view.may_act {
+                form method="post" action={ "/teams/" (view.team.id) "/issues/acknowledge" } {
+                    input type="hidden" name="from" value=(from);
+                    input type="hidden" name="to" value=(to);
+                    button.s.main {
+                        @if open > ACKNOWLEDGED_MAX { "Acknowledge " (grouped(ACKNOWLEDGED_MAX as u64)) }
+                        @else { "Acknowledge all" }
+                        span.hide { ": sites that are down" }
                     }
                 }
             }

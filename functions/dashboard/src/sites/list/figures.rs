@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 use maud::{Markup, html};
-use vedette_domain::checks::history::{COUNTED_DAYS, CheckCount};
+use vedette_domain::checks::history::{COUNTED_DAYS, CheckCount, Retention};
+use vedette_domain::checks::percentage::Percentage;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::sites::site_state::SiteState;
@@ -25,19 +26,16 @@ pub(super) struct Figures {
 
 impl Figures {
     pub(super) fn of(view: &SitesView<'_>, site: &Listed<'_>, status: Option<&ToolState>) -> Self {
-        let means = status.map(|status| status.hour_means(view.clock.now)).unwrap_or_default();
-        let latest = means.iter().rev().find_map(|mean| *mean);
-        let trouble = trouble(site, status, view.clock.now);
-        let uptime = status.and_then(|status| status.recent_checks(COUNTED_DAYS, view.retention));
-        let uptime = uptime.and_then(CheckCount::uptime);
-        let certificate = view.certificates.get(&site.row.id.partition());
+        let now = view.clock.now;
+        let means = status.map(|status| status.hour_means(now)).unwrap_or_default();
+        let trouble = trouble(site, status, now);
+        let uptime = status.and_then(|status| uptime(status, view.retention));
+        let certificate = view.found.certificates.get(&site.row.id.partition());
         Self {
             sparkline: chart::sparkline(&means, trouble),
-            response: match (trouble, latest) {
-                (None, Some(ms)) if site.state != SiteState::Paused => html! {
-                    span.nb { (words::grouped(ms.into())) "\u{202f}ms" }
-                },
-                _ => words::unknown(),
+            response: match status.and_then(|status| response(site, status, now)) {
+                Some(ms) => html! { span.nb { (words::grouped(ms.into())) "\u{202f}ms" } },
+                None => words::unknown(),
             },
             uptime: uptime.map_or_else(words::unknown, |value| {
                 html! { span.nb { (value) "\u{202f}%" } }
@@ -47,6 +45,22 @@ impl Figures {
                 .unwrap_or_else(words::unknown),
         }
     }
+}
+
+/// The milliseconds that a site took to answer in the latest hour with checks, if it answers now.
+pub(super) fn response(site: &Listed<'_>, status: &ToolState, now: Timestamp) -> Option<u32> {
+    let answers = trouble(site, Some(status), now).is_none() && site.state != SiteState::Paused;
+    status.hour_means(now).iter().rev().find_map(|mean| *mean).filter(|_| answers)
+}
+
+/// The uptime of a site.
+pub(super) fn uptime(status: &ToolState, retention: Retention) -> Option<Percentage> {
+    status.recent_checks(COUNTED_DAYS, retention).and_then(CheckCount::uptime)
+}
+
+/// When the certificate of a site ends, as far as a check has found out.
+pub(super) fn certificate_ends(state: &ToolState) -> Option<Timestamp> {
+    state.latest_completed().and(state.certificate_ends)
 }
 
 /// Since when the site does not answer, in hours before now.
@@ -60,8 +74,7 @@ fn trouble(site: &Listed<'_>, status: Option<&ToolState>, now: Timestamp) -> Opt
 }
 
 fn days_left(site: &Listed<'_>, state: &ToolState, now: Timestamp) -> Option<Markup> {
-    state.latest_completed()?;
-    let days = state.certificate_ends?.duration_since(now).as_hours().div_euclid(24);
+    let days = certificate_ends(state)?.duration_since(now).as_hours().div_euclid(24);
     let issue = site.issues.iter().find(|issue| issue.fingerprint.tool() == Tool::Ssl);
     let look = issue.map(|issue| Look::from(issue.severity()).class());
     let words = match days {
