@@ -47,6 +47,7 @@ pub(crate) async fn assert_balanced(service: &Service) -> Census {
     assert_eq!(of_counters(&dump), rows);
     assert_forgotten_in_time(&dump);
     assert_failing_sites_are_listed(&dump);
+    assert_unchecked_sites_are_listed(&dump);
     assert_outages_are_recorded(&dump);
     rows
 }
@@ -82,11 +83,24 @@ fn assert_failing_sites_are_listed(dump: &Dump) {
         }
         failing.extend(is_failing.then(|| pk.clone()));
     }
-    let sites = dump.keys().filter_map(|(pk, sk)| {
-        let site = sk.strip_prefix("F#").filter(|_| pk.starts_with("N#"))?;
+    assert_eq!(listed(dump, "F#").collect::<BTreeSet<_>>(), failing);
+}
+
+/// Asserts that the lists of sites that can't be checked follow the states of their status tools.
+fn assert_unchecked_sites_are_listed(dump: &Dump) {
+    let states =
+        dump.iter().filter(|((_, sk), state)| sk == "T#status" && state["nr"]["l"] == true);
+    let unchecked: BTreeSet<&str> = states.map(|((pk, _), _)| pk.as_str()).collect();
+    let listed: BTreeSet<String> = listed(dump, "G#").collect();
+    assert_eq!(listed.iter().map(String::as_str).collect::<BTreeSet<_>>(), unchecked);
+}
+
+/// The partitions of the sites in a list of a team.
+fn listed<'d>(dump: &'d Dump, prefix: &'d str) -> impl Iterator<Item = String> + 'd {
+    dump.keys().filter_map(move |(pk, sk)| {
+        let site = sk.strip_prefix(prefix).filter(|_| pk.starts_with("N#"))?;
         Some(format!("S#{:016x}", SiteId::parse(site)?.partition().0))
-    });
-    assert_eq!(sites.collect::<BTreeSet<_>>(), failing);
+    })
 }
 
 /// Recounts the rows.

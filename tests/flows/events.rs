@@ -85,6 +85,7 @@ fn the_event_of_the_notifier_holds_each_of_its_messages() {
             kinds.push(match serde_json::from_str(&body).expect("a message") {
                 AlertMessage::Issue { .. } => "issue",
                 AlertMessage::Channel { .. } => "channel",
+                AlertMessage::Unchecked { .. } => "unchecked",
                 AlertMessage::Team(_) => "team",
                 AlertMessage::Rebuild(_) => "rebuild",
             });

@@ -46,4 +46,5 @@ mod stopped;
 mod subscriptions;
 mod time_zones;
 mod timing;
+mod unchecked;
 mod unsaved;

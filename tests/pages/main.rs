@@ -36,4 +36,5 @@ mod support;
 mod tab;
 mod time_zone;
 mod tokens;
+mod unchecked;
 mod user_time_zone;

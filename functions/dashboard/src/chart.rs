@@ -57,7 +57,11 @@ impl Bar {
         let of_site = match state {
             SiteState::Down => Self::Down(Downtime::Minutes),
             SiteState::Failing => Self::Failing,
-            SiteState::Issues | SiteState::Up | SiteState::Unknown | SiteState::Paused => {
+            SiteState::Issues
+            | SiteState::Unchecked
+            | SiteState::Up
+            | SiteState::Unknown
+            | SiteState::Paused => {
                 return day.into();
             }
         };

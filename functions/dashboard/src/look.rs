@@ -19,7 +19,7 @@ pub(crate) enum Look {
     Pending,
     Info,
     Maintenance,
-    /// A check that could not run.
+    /// A check that could not run, or a site that can't be checked.
     NotRun,
     /// A check that Vedette did not try.
     Skipped,
@@ -93,6 +93,7 @@ impl From<SiteState> for Look {
             SiteState::Down => Self::Down,
             SiteState::Failing => Self::Failing,
             SiteState::Issues => Self::Issues,
+            SiteState::Unchecked => Self::NotRun,
             SiteState::Up => Self::Up,
             SiteState::Unknown => Self::Pending,
             SiteState::Paused => Self::Paused,
@@ -119,7 +120,7 @@ pub(crate) enum TabState {
     Failing,
     /// A critical issue is active.
     Down,
-    /// Nobody is signed in, or nothing is checked.
+    /// Nobody is signed in, or nothing is or can be checked.
     Unknown,
 }
 
@@ -132,7 +133,9 @@ impl TabState {
                 (Self::Down, _) | (_, SiteState::Down) => return Self::Down,
                 (Self::Failing, _) | (_, SiteState::Failing) => Self::Failing,
                 (Self::Up, _) | (_, SiteState::Up | SiteState::Issues) => Self::Up,
-                (Self::Unknown, SiteState::Unknown | SiteState::Paused) => Self::Unknown,
+                (Self::Unknown, SiteState::Unknown | SiteState::Unchecked | SiteState::Paused) => {
+                    Self::Unknown
+                }
             };
         }
         worst
@@ -299,10 +302,11 @@ mod tests {
 
     #[test]
     fn the_tab_shows_the_worst_site() {
-        use SiteState::{Down, Failing, Issues, Paused, Unknown, Up};
+        use SiteState::{Down, Failing, Issues, Paused, Unchecked, Unknown, Up};
         for (is_critical, sites, state) in [
             (false, &[][..], TabState::Unknown),
-            (false, &[Unknown, Paused], TabState::Unknown),
+            (false, &[Unknown, Paused, Unchecked], TabState::Unknown),
+            (false, &[Unchecked, Up], TabState::Up),
             (false, &[Paused, Issues], TabState::Up),
             (false, &[Up, Paused], TabState::Up),
             (false, &[Up, Failing, Issues], TabState::Failing),

@@ -113,7 +113,7 @@ pub const PAGES: &[Page] = &[
     account_form("names.rename-own", "/name", Member, Request(&names::rename_own)),
     get("names.ask-to-create", layout::NEW_TEAM, Member, Request(&names::ask_to_create)),
     account_form("names.create", layout::NEW_TEAM, Member, Request(&names::create)),
-    get("sites.show", "/sites/{site}", Member, Site(View, &sites::show::show)),
+    get("sites.show", link::SITE, Member, Site(View, &sites::show::show)),
     get("checks.list", "/sites/{site}/checks", Member, Site(View, &checks::list::list)),
     get("checks.show", "/checks/{check}", Member, Check(View, &checks::show::show)),
     post("sites.run", "/sites/{site}/checks", CheckRunner, Site(RunChecks, &sites::show::run)),

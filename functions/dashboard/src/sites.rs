@@ -20,6 +20,7 @@ pub(crate) const fn word(state: SiteState) -> &'static str {
         SiteState::Down => "Down",
         SiteState::Failing => "Failing",
         SiteState::Issues => "Issues",
+        SiteState::Unchecked => "Can’t check",
         SiteState::Unknown => "Not checked yet",
         SiteState::Up => "Up",
         SiteState::Paused => "Paused",

@@ -14,6 +14,7 @@ mod release;
 pub mod send;
 mod sync;
 mod transport;
+mod unchecked;
 
 use tracing::info;
 use vedette_domain::message::AlertMessage;
@@ -63,6 +64,7 @@ pub async fn handle(
             let place = ChannelRef { team: *team, id: *channel };
             deliver(app, transport, place).await.map(drop)
         }
+        AlertMessage::Unchecked { team, site } => unchecked::notify(app, *team, *site).await,
         AlertMessage::Team(team) => sync::sync(app, *team).await,
         AlertMessage::Rebuild(team) => {
             let Rebuilt { channels, missing, stray } = rebuild(app, *team).await?;

@@ -38,6 +38,10 @@ pub struct Redelivered {
 /// How long unreadable work is put aside.
 const UNREADABLE_GRACE: SignedDuration = SignedDuration::from_hours(1);
 
+/// When to look again at a site that can't be checked, if its owners need not hear of it now: it is paused, in
+/// maintenance, or the cause lies with the service.
+const UNCHECKED_GRACE: SignedDuration = SignedDuration::from_hours(1);
+
 /// Pieces of work per shard and pass; the next pass handles the rest.
 const PASS: usize = 500;
 /// How many messages, and pieces of work of one message, are handled concurrently.
@@ -175,6 +179,16 @@ async fn send(app: &App, work: &[Outstanding]) -> Result<(), ReconcilerError> {
             postpone(app, work, later(MAILING_LEASE)).await?;
         }
         Owner::TeamAlerts(team) => send_alert(app, work, AlertMessage::Team(team)).await?,
+        Owner::Unchecked(partition) => {
+            let stored = app.store.site_tool(partition, Tool::Status).await?;
+            let Some((site, state)) = stored else { return Ok(()) };
+            if state.unchecked().is_some_and(|not_run| not_run.notice_due() > now) {
+                return Ok(());
+            }
+            let message = AlertMessage::Unchecked { team: site.team, site: site.id };
+            app.queue.send(&Message::Alert(message), Duration::ZERO).await?;
+            postpone(app, work, later(UNCHECKED_GRACE)).await?;
+        }
         Owner::Tool(partition, tool) => {
             if let Some(next) = send_tool(app, partition, tool).await? {
                 postpone(app, work, next).await?;

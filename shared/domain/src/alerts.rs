@@ -79,7 +79,7 @@ pub enum AlertKind {
     Reminder,
     /// An issue opened and was resolved before anybody could be notified.
     Missed,
-    /// News about the channels themselves.
+    /// News about the channels themselves, or about a site that cannot be checked.
     Notice,
     /// A test of the channel.
     Test,

@@ -44,6 +44,7 @@ impl Message {
             | Self::Alert(
                 AlertMessage::Issue { team, .. }
                 | AlertMessage::Channel { team, .. }
+                | AlertMessage::Unchecked { team, .. }
                 | AlertMessage::Team(team)
                 | AlertMessage::Rebuild(team),
             )
@@ -196,6 +197,13 @@ pub enum AlertMessage {
         team: TeamId,
         /// The channel.
         channel: ChannelId,
+    },
+    /// Tell the owners of a site's team that the site can't be checked.
+    Unchecked {
+        /// The team.
+        team: TeamId,
+        /// The site.
+        site: SiteId,
     },
     /// The times at which a team's alerts are due have changed.
     Team(TeamId),

@@ -16,7 +16,7 @@ use crate::block::write_closed_block;
 use crate::channel::put_outbox;
 use crate::directory::put_newest;
 use crate::evidence::{write_evidence, write_opening};
-use crate::failing::write_failing;
+use crate::failing::{write_failing, write_unchecked};
 use crate::item::{expiring, item, number, string};
 use crate::keys;
 use crate::outage::write_outage;
@@ -69,6 +69,7 @@ impl Store {
         for change in changes.tools {
             transaction = write_tool(transaction, changes, change)?;
             transaction = write_failing(transaction, changes.site, change.failing)?;
+            transaction = write_unchecked(transaction, changes.site, change.unchecked)?;
             let partition = changes.site.id.partition();
             for write in &change.evidence {
                 transaction = write_evidence(transaction, partition, write)?;
@@ -175,6 +176,7 @@ impl Changes<'_> {
             && change.evidence.is_empty()
             && change.day.is_none()
             && change.failing.is_none()
+            && change.unchecked.is_none()
             && change.newest.is_none()
             && !change.is_first;
         is_alone.then_some(change)

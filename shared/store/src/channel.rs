@@ -94,7 +94,7 @@ impl ChannelRef {
         Ok(outstanding(item(&self.delivery(delivery.issue), delivery)?, shard, delivery.due))
     }
 
-    fn queued_item(self, queued: &Queued) -> Result<Item, StoreError> {
+    pub(crate) fn queued_item(self, queued: &Queued) -> Result<Item, StoreError> {
         let shard = keys::team_shard(self.team);
         Ok(outstanding(item(&self.queued(queued), queued)?, shard, queued.due))
     }

@@ -1,26 +1,28 @@
-//! A team's failing sites: those whose newest status check failed without an active issue.
+//! A team's failing sites, whose newest status check failed without an active issue; and its sites that can't be
+//! checked, with what their owners must hear.
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use vedette_domain::checks::tool_state::FailingChange;
-use vedette_domain::id::{SiteId, TeamId};
+use vedette_domain::alerts::delivery::Queued;
+use vedette_domain::checks::tool_state::{ListChange, NOTIFIED_AFTER, ToolState};
+use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::issues::{IssueStatus, Severity};
 use vedette_domain::sites::site::Site;
 
-use crate::item::{Item, Stored, item, key_of, stored};
+use crate::item::{Item, Stored, item, key_of, outstanding, stored, string};
 use crate::table::{Condition, Range, Sort, Store};
 use crate::transaction::Transaction;
-use crate::{IndexRow, StoreError, keys};
+use crate::{Audit, ChannelRef, IndexRow, StoreError, keys};
 
-stored!(attributes: FailingSite);
+stored!(attributes: ListedSite);
 
-/// Says that a site is failing.
+/// A site in one of the lists. As outstanding work, it says that its owners must hear of it.
 #[derive(Debug, Serialize, Deserialize)]
-struct FailingSite {
+struct ListedSite {
     site: SiteId,
-    /// The slot of the first failed check.
+    /// The slot of the first check that failed, or that could not run.
     since: Timestamp,
 }
 
@@ -31,17 +33,24 @@ pub struct Trouble {
     pub issues: Vec<IndexRow>,
     /// Its failing sites, and the slots of their first failed checks.
     pub failing: BTreeMap<SiteId, Timestamp>,
+    /// Its sites that can't be checked, and the slots of their first checks that could not run.
+    pub unchecked: BTreeMap<SiteId, Timestamp>,
 }
 
 impl Trouble {
     /// Adds an item of the issue index.
     fn add(&mut self, found: Item) -> Result<(), StoreError> {
-        if keys::is_failing(&key_of(&found)?) {
-            let FailingSite { site, since } = Stored::read(found)?;
-            self.failing.insert(site, since);
+        let key = key_of(&found)?;
+        let list = if keys::is_failing(&key) {
+            &mut self.failing
+        } else if keys::is_unchecked(&key) {
+            &mut self.unchecked
         } else {
             self.issues.push(Stored::read(found)?);
-        }
+            return Ok(());
+        };
+        let ListedSite { site, since } = Stored::read(found)?;
+        list.insert(site, since);
         Ok(())
     }
 
@@ -73,7 +82,11 @@ impl Attention {
 
     /// Adds an item of the issue index.
     fn count(&mut self, found: Item) -> Result<(), StoreError> {
-        if keys::is_failing(&key_of(&found)?) {
+        let key = key_of(&found)?;
+        if keys::is_unchecked(&key) {
+            return Ok(());
+        }
+        if keys::is_failing(&key) {
             self.is_failing = true;
             return Ok(());
         }
@@ -125,6 +138,26 @@ impl Store {
         }
         Ok(trouble)
     }
+
+    /// Queues what a channel says about a site that can't be checked since a slot, if there is a channel, and forgets
+    /// that the owners must hear of it.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when they have heard of it, or need not any more.
+    pub async fn notify_unchecked(
+        &self,
+        site: Partition,
+        since: Timestamp,
+        notice: Option<(ChannelRef, &Queued)>,
+    ) -> Result<(), StoreError> {
+        let same = Condition::When("since = :since", vec![(":since", string(since.to_string()))]);
+        let mut transaction = self.transaction().delete(&keys::unchecked_notice(site), same);
+        if let Some((channel, queued)) = notice {
+            transaction = transaction.put(channel.queued_item(queued)?, Condition::Absent);
+        }
+        transaction.commit(Audit::None).await
+    }
 }
 
 /// Adds a site to the list of failing sites, or removes it. The same transaction writes the state of its status tool
@@ -132,16 +165,51 @@ impl Store {
 pub(crate) fn write_failing<'a>(
     transaction: Transaction<'a>,
     site: &Site,
-    change: Option<FailingChange>,
+    change: Option<ListChange>,
 ) -> Result<Transaction<'a>, StoreError> {
     let key = keys::failing(site.team, site.id);
     Ok(match change {
         None => transaction,
-        Some(FailingChange::Began(since)) => {
-            transaction.put(item(&key, &FailingSite { site: site.id, since })?, Condition::Always)
+        Some(ListChange::Began(since)) => {
+            transaction.put(item(&key, &ListedSite { site: site.id, since })?, Condition::Always)
         }
-        Some(FailingChange::Ended) => transaction.delete(&key, Condition::Always),
+        Some(ListChange::Ended) => transaction.delete(&key, Condition::Always),
     })
+}
+
+/// Adds a site to the list of those that can't be checked, and notes that its owners must hear of it; or removes both.
+/// Like [`write_failing`], this needs no condition.
+pub(crate) fn write_unchecked<'a>(
+    transaction: Transaction<'a>,
+    site: &Site,
+    change: Option<ListChange>,
+) -> Result<Transaction<'a>, StoreError> {
+    let partition = site.id.partition();
+    let (key, notice) = (keys::unchecked(site.team, site.id), keys::unchecked_notice(partition));
+    Ok(match change {
+        None => transaction,
+        Some(ListChange::Began(since)) => {
+            let listed = ListedSite { site: site.id, since };
+            let due = since.saturating_add(NOTIFIED_AFTER).unwrap_or(since);
+            let work = outstanding(item(&notice, &listed)?, keys::site_shard(partition), Some(due));
+            let transaction = transaction.put(item(&key, &listed)?, Condition::Always);
+            transaction.put(work, Condition::Always)
+        }
+        Some(ListChange::Ended) => {
+            transaction.delete(&key, Condition::Always).delete(&notice, Condition::Always)
+        }
+    })
+}
+
+/// Removes a deleted site from the lists, according to the state of one of its tools.
+pub(crate) fn unlist<'a>(
+    transaction: Transaction<'a>,
+    site: &Site,
+    state: &ToolState,
+) -> Result<Transaction<'a>, StoreError> {
+    let failing = state.failing_since.map(|_| ListChange::Ended);
+    let unchecked = state.unchecked().map(|_| ListChange::Ended);
+    write_unchecked(write_failing(transaction, site, failing)?, site, unchecked)
 }
 
 #[cfg(test)]
@@ -170,13 +238,15 @@ mod tests {
             };
             item(&keys::issue_index(team, id, status), &row).expect("an item")
         };
-        let failing = FailingSite { site, since: Timestamp::UNIX_EPOCH };
-        let failing = item(&keys::failing(team, site), &failing).expect("an item");
+        let failing = ListedSite { site, since: Timestamp::UNIX_EPOCH };
+        let [failing, unchecked] = [keys::failing(team, site), keys::unchecked(team, site)]
+            .map(|key| item(&key, &failing).expect("an item"));
         let mut attention = Attention::default();
         let mut trouble = Trouble::default();
         for (found, expected) in [
             (issue(SslExpiring, None, Open), (false, false, 0)),
             (issue(StatusDown, Some(Severity::Warning), Open), (false, false, 0)),
+            (unchecked, (false, false, 0)),
             (failing, (false, true, 0)),
             (issue(StatusDown, None, Acknowledged), (true, true, 0)),
             (issue(StatusDown, None, Open), (true, true, 1)),

@@ -207,7 +207,28 @@ pub(crate) fn is_failing(key: &Key) -> bool {
     key.sk.starts_with(FAILING)
 }
 
-/// Prefix of a team's outages. They follow its failing sites, so the query of what is wrong now does not read them.
+/// Prefix of a team's sites that can't be checked. They follow the failing ones, so that the same query reads them.
+const UNCHECKED: &str = "G#";
+
+/// Says that a site can't be checked, next to the issues of its team.
+pub(crate) fn unchecked(team: TeamId, site: SiteId) -> Key {
+    Key::new(issue_index_partition(team), format!("{UNCHECKED}{site}"))
+}
+
+/// Whether an item of the issue index is a site that can't be checked.
+pub(crate) fn is_unchecked(key: &Key) -> bool {
+    key.sk.starts_with(UNCHECKED)
+}
+
+/// Sort key of what the owners of a site that can't be checked must hear of.
+pub(crate) const UNCHECKED_NOTICE: &str = "U";
+
+/// Says that the owners of a site's team must hear that the site can't be checked.
+pub(crate) fn unchecked_notice(partition: Partition) -> Key {
+    Key::new(site_partition(partition), UNCHECKED_NOTICE)
+}
+
+/// Prefix of a team's outages. They follow these sites, so the query of what is wrong now does not read them.
 pub(crate) const OUTAGE: &str = "O#";
 
 /// An outage, by the time at which its issue opened.
@@ -226,9 +247,9 @@ pub(crate) fn outage_range(from: Timestamp, to: Timestamp) -> (String, String) {
     (format!("{OUTAGE}{}#", millis(from)), format!("{OUTAGE}{}$", millis(to)))
 }
 
-/// The first and the last sort key of a team's active issues and failing sites.
+/// The first and the last sort key of a team's active issues, its failing sites, and those that can't be checked.
 pub(crate) fn trouble_range() -> (String, String) {
-    (issue_index_prefix(true).to_owned(), "F$".to_owned())
+    (issue_index_prefix(true).to_owned(), "G$".to_owned())
 }
 
 pub(crate) fn directory_partition(team: TeamId) -> String {
@@ -469,13 +490,16 @@ mod tests {
         let site = failing(team_id, site_id);
         assert_eq!(site.sk, "F#0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01");
         assert_eq!([&active, &site, &resolved].map(is_failing), [false, true, false]);
+        let unchecked = unchecked(team_id, site_id);
+        assert_eq!([&site, &unchecked].map(is_unchecked), [false, true]);
         let outage = outage(team_id, slot(), site_id.partition());
         assert_eq!(outage.sk, "O#1795168440000#0a556c1f3b7d9e01");
         let (from, to) = outage_range(slot(), slot());
         assert!((from..=to).contains(&outage.sk));
         let (from, to) = trouble_range();
         let holds = |key: &Key| (&from..=&to).contains(&&key.sk);
-        assert_eq!([&active, &site, &resolved, &outage].map(holds), [true, true, false, false]);
+        assert!([&active, &site, &unchecked].into_iter().all(holds));
+        assert!(![&resolved, &outage].into_iter().any(holds));
     }
 
     #[test]

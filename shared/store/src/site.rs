@@ -14,13 +14,13 @@ use vedette_domain::alerts::delivery::OutboxEntry;
 use vedette_domain::checks::cooldown::Cooldowns;
 use vedette_domain::checks::limits::{ALERT_GRACE, RECONCILE_GRACE};
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::checks::tool_state::{CheckSource, FailingChange, ToolState};
+use vedette_domain::checks::tool_state::{CheckSource, ToolState};
 use vedette_domain::id::{Partition, SiteId, StatusPageId, TeamId};
 use vedette_domain::issues::record::Issue;
 use vedette_domain::sites::site::Site;
 
 use crate::channel::put_outbox;
-use crate::failing::write_failing;
+use crate::failing::unlist;
 use crate::item::{
     Item, REV, Stored, document_item, item, key_of, number, outstanding, readable, stored,
 };
@@ -397,8 +397,7 @@ impl Store {
                 continue;
             }
             transaction = transaction.delete(&key, Condition::Rev(state.rev));
-            let failing = state.failing_since.map(|_| FailingChange::Ended);
-            transaction = write_failing(transaction, site, failing)?;
+            transaction = unlist(transaction, site, state)?;
         }
         for issue in issues {
             let key = keys::issue_index(site.team, issue.id, issue.status());

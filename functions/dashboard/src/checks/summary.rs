@@ -8,26 +8,34 @@ use vedette_domain::checks::check::{
 use vedette_domain::checks::tool::{CheckStatus, Tool};
 use vedette_domain::expectations::Unmet;
 use vedette_domain::sites::settings::DnsRecordType;
+use vedette_probe::dns::NO_DOMAIN;
 use vedette_store::SiteWithTools;
 
 /// What a check of a certificate found on a site that needs none.
 pub(crate) const NO_CERTIFICATE: &str = "No certificate: this site uses http";
 
-/// Whether a check found no valid certificate, and its site needs none.
-pub(crate) fn is_without_need(check: &Check, stored: &SiteWithTools) -> bool {
-    let needs = |tool| stored.tools.get(tool).is_none_or(|it| it.needs_certificate(&stored.site));
-    check.id.tool() == Tool::Ssl
-        && !needs(&Tool::Ssl)
-        && read(check).is_some_and(|SslResult { is_valid, .. }| !is_valid)
+/// Why a check without a result can't have one, if that is because of the site's URL: a valid certificate, if the site
+/// needs none, or DNS records of an IP address.
+pub(crate) fn without_need(check: &Check, stored: &SiteWithTools) -> Option<&'static str> {
+    match check.id.tool() {
+        Tool::Ssl => {
+            let state = stored.tools.get(&Tool::Ssl);
+            let needs = state.is_none_or(|state| state.needs_certificate(&stored.site));
+            let has_none = check.status == CheckStatus::Failed
+                || read(check).is_some_and(|SslResult { is_valid, .. }| !is_valid);
+            (!needs && has_none).then_some(NO_CERTIFICATE)
+        }
+        Tool::Dns => {
+            let code = check.error.as_ref().map(|error| error.code.as_str());
+            (code == Some(NO_DOMAIN)).then_some("No DNS records: the URL has an IP address")
+        }
+        Tool::Status | Tool::BrokenLinks | Tool::Performance => None,
+    }
 }
 
 /// A check of a site in a few words, according to what the site needs.
 pub(crate) fn summary_of(check: &Check, stored: &SiteWithTools) -> Markup {
-    if is_without_need(check, stored) {
-        html! { (NO_CERTIFICATE) }
-    } else {
-        summary(check)
-    }
+    without_need(check, stored).map_or_else(|| summary(check), |why| html! { (why) })
 }
 
 /// A check in a few words. Text that a stranger chose is set apart.

@@ -425,7 +425,7 @@ fn counts(view: &SitesView<'_>) -> Markup {
             }
             @for state in SiteState::ALL {
                 @let count = count(state);
-                @if count > 0 || state != SiteState::Unknown {
+                @if count > 0 || !matches!(state, SiteState::Unknown | SiteState::Unchecked) {
                     a class=[(count == 0).then_some("zero")] href=(view.in_state(other(state)))
                         aria-current=[(chosen == Some(state)).then_some("true")] {
                         (Look::from(state).counted(short_word(state), count)) b { (grouped(count as u64)) }
@@ -449,7 +449,7 @@ fn row(view: &SitesView<'_>, site: &Listed<'_>) -> Markup {
     let newest = status.and_then(ToolState::latest);
     let look = Look::from(site.state);
     let figures = Figures::of(view, site, status);
-    let is_wrong = matches!(site.state, SiteState::Down | SiteState::Failing | SiteState::Issues);
+    let is_wrong = site.state <= SiteState::Unchecked;
     html! {
         tr class=(look.class()) {
             @if view.may_manage { td.c-sel { (selected::tick(site.row)) } }
@@ -514,6 +514,12 @@ fn reason(view: &SitesView<'_>, site: &Listed<'_>, status: Option<&ToolState>) -
                 @if more > 0 { ", " (more) " more" }
             })
         }
+        SiteState::Unchecked => {
+            let not_run = status?.unchecked()?;
+            Some(html! {
+                "For " (view.clock.lasting(not_run.since)) " · " bdi { (not_run.message) }
+            })
+        }
         SiteState::Unknown | SiteState::Up | SiteState::Paused => None,
     }
 }
@@ -536,7 +542,7 @@ fn listed<'a>(
     service: &Service,
     team: &TeamWithSettings,
     rows: &'a [DirectoryRow],
-    Trouble { issues, failing }: Trouble,
+    Trouble { issues, failing, unchecked }: Trouble,
 ) -> Vec<Listed<'a>> {
     let mut by_site: BTreeMap<SiteId, Vec<IndexRow>> = BTreeMap::new();
     for issue in issues {
@@ -551,7 +557,9 @@ fn listed<'a>(
             let active = issues.iter().map(|issue| issue.fingerprint);
             let failing_since = failing.get(&row.id).copied();
             let is_judged = row.is_judged(is_enabled);
-            let state = SiteState::of(active, failing_since.is_some(), is_enabled, is_judged);
+            let is_unchecked = unchecked.contains_key(&row.id);
+            let is_failing = failing_since.is_some();
+            let state = SiteState::of(active, is_failing, is_unchecked, is_enabled, is_judged);
             let failing_since = failing_since.filter(|_| state == SiteState::Failing);
             Listed { row, state, issues, failing_since }
         })

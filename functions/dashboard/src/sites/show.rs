@@ -256,7 +256,9 @@ fn heading(view: &SiteView<'_>) -> Heading {
             p.meta {
                 (link_out(&site.url))
                 (standing::lasting(view).unwrap_or_default())
-                @if let Some(newest) = newest { span { "Checked " (view.clock.ago(newest)) } }
+                @if let Some(newest) = newest {
+                    span { @if view.state == SiteState::Unchecked { "Tried " } @else { "Checked " } (view.clock.ago(newest)) }
+                }
             }
         })
         .actions(html! {

@@ -87,6 +87,9 @@ fn in_words(body: &str) -> (String, Option<String>, Option<String>) {
         let what = match alert {
             AlertMessage::Issue { issue, .. } => format!("alerts about issue {issue}"),
             AlertMessage::Channel { channel, .. } => format!("alerts to channel {channel}"),
+            AlertMessage::Unchecked { site, .. } => {
+                format!("notifying the owners that site {site} can't be checked")
+            }
             AlertMessage::Team(team) => format!("deriving the alerts of team {team} again"),
             AlertMessage::Rebuild(team) => format!("rebuilding the alerts of team {team}"),
         };

@@ -67,13 +67,13 @@ pub fn one(subject: &AlertSubject<'_>, news: &News, now: Timestamp) -> Alert {
     let fingerprint = issue.id.fingerprint();
     let opened_at = issue.lifecycle.opened_at();
     let word = active(fingerprint);
-    let began_at = issue.first_failed_at();
-    let lasted = |to: Timestamp| duration(to.duration_since(began_at));
-    let over_at = issue.lifecycle.resolved_at().unwrap_or(now);
+    let problem = issue.problem();
+    let lasted = duration(problem.lasted(now));
+    let over_at = problem.ended_at.unwrap_or(now);
     let mut facts = Vec::new();
     let mut fact = |label, value: String| facts.push(Fact { label, value });
     fact("Severity", issue.severity().to_string());
-    fact("Since", instant(began_at));
+    fact("Since", instant(problem.began_at));
     let (kind, state, mut lines, at) = match news {
         News::Opened { before } => {
             if let Some(failures) = issue.context["failures"].as_u64().filter(|count| *count > 1) {
@@ -85,13 +85,13 @@ pub fn one(subject: &AlertSubject<'_>, news: &News, now: Timestamp) -> Alert {
             (AlertKind::Opened, word.to_owned(), lines, opened_at)
         }
         News::StillActive { .. } => {
-            fact("Duration", lasted(now));
+            fact("Duration", lasted.clone());
             let lines = [subject.problem()].into_iter().chain(subject.acknowledged_by()).collect();
-            (AlertKind::Reminder, format!("STILL {word} {}", lasted(now)), lines, now)
+            (AlertKind::Reminder, format!("STILL {word} {lasted}"), lines, now)
         }
         News::Resolved { before } => {
             fact("Until", instant(over_at));
-            fact("Duration", lasted(over_at));
+            fact("Duration", lasted);
             let (state, mut lines) = match subject.stopped() {
                 Some(stopped) => ("MONITORING STOPPED", vec![stopped, subject.problem()]),
                 None => {
@@ -104,7 +104,7 @@ pub fn one(subject: &AlertSubject<'_>, news: &News, now: Timestamp) -> Alert {
         }
         News::Missed { outages } => {
             fact("Until", instant(over_at));
-            fact("Duration", lasted(over_at));
+            fact("Duration", lasted);
             let end = format!("Resolved{}, before this alert could be sent.", subject.end(now));
             let mut lines = vec![subject.past_problem(), end];
             let before: Vec<_> =
@@ -175,6 +175,30 @@ pub fn broken_channel(
     }
 }
 
+/// An alert that tells a team's owners that a site can't be checked. `since` is a local time, and `page` the URL of the
+/// site's page.
+pub fn unchecked(
+    name: &str,
+    since: &str,
+    reason: &str,
+    team: &str,
+    page: Option<String>,
+    now: Timestamp,
+) -> Alert {
+    Alert {
+        kind: AlertKind::Notice,
+        state: "CANNOT BE CHECKED".to_owned(),
+        name: name.to_owned(),
+        lines: vec![
+            format!("No check of this site could run since {since}: {}", sentence(reason)),
+            "Until one can, you will not hear of an outage of the site. Its page says what to do."
+                .to_owned(),
+        ],
+        link: page.map(|url| Link { text: "View site", url }),
+        ..test(name, team, now)
+    }
+}
+
 /// An alert that tells the readers of a channel that was off that they do not get everything that happened.
 pub fn missed(
     channel: &str,
@@ -224,8 +248,7 @@ impl AlertSubject<'_> {
 
     /// How the issue ended, to follow the word `Resolved`: ` by Ada after 12 min`.
     pub(super) fn end(&self, now: Timestamp) -> String {
-        let over_at = self.issue.lifecycle.resolved_at().unwrap_or(now);
-        let lasted = duration(over_at.duration_since(self.issue.first_failed_at()));
+        let lasted = duration(self.issue.problem().lasted(now));
         match (self.resolved_by, self.issue.lifecycle.resolved_by()) {
             (Some(name), _) => format!(" by {name} after {lasted}"),
             // That user has left since.

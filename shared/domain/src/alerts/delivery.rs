@@ -12,7 +12,7 @@ use super::missed::Missed;
 use super::reminder::next_reminder;
 use super::retry::{Failing, is_too_far};
 use crate::clock::is_ahead;
-use crate::id::{ChannelId, IssueId, TeamId, UserId};
+use crate::id::{ChannelId, IssueId, SiteId, TeamId, UserId};
 use crate::issues::record::{Issue, IssueChange, end_with_site};
 use crate::sites::site::Site;
 
@@ -428,6 +428,19 @@ pub enum Content {
         /// Why it does not work.
         reason: String,
     },
+    /// A site can't be checked.
+    Unchecked {
+        /// The id of the message.
+        id: String,
+        /// The site.
+        site: SiteId,
+        /// Its name.
+        name: String,
+        /// Since when.
+        since: Timestamp,
+        /// Why.
+        reason: String,
+    },
     /// Asks the reader of an address whether it may receive alerts.
     Confirmation {
         /// The id of the message; empty if an earlier version queued it.
@@ -454,7 +467,7 @@ impl Content {
         match self {
             Self::Event { event, .. } => event.as_str(),
             Self::Test { .. } => "test",
-            Self::BrokenChannel { .. } => "notice",
+            Self::BrokenChannel { .. } | Self::Unchecked { .. } => "notice",
             Self::Confirmation { .. } => "confirmation",
             Self::Missed { .. } => "missed",
         }

@@ -2,11 +2,13 @@
 
 use super::channel::{Channel, LinkKey};
 use crate::accounts::session::SessionSecret;
-use crate::id::{ChannelId, IssueId, TeamId};
+use crate::id::{ChannelId, IssueId, SiteId, TeamId};
 use crate::status_pages::{PageAddress, Subscription};
 
 /// The path of an issue's page.
 pub const ISSUE: &str = "/issues/{issue}";
+/// The path of a site's page.
+pub const SITE: &str = "/sites/{site}";
 /// The path of the page of a team's events.
 pub const EVENTS: &str = "/teams/{team}/events";
 /// The path of the page of a team's channels.
@@ -45,6 +47,11 @@ pub const KEY: &str = "key";
 /// An issue's page, below the base URL, which has no trailing slash.
 pub fn issue(base: &str, issue: IssueId) -> String {
     format!("{base}{}", ISSUE.replace("{issue}", &issue.to_string()))
+}
+
+/// A site's page.
+pub fn site(base: &str, site: SiteId) -> String {
+    format!("{base}{}", SITE.replace("{site}", &site.to_string()))
 }
 
 /// The page of a team's events: its active and resolved issues.

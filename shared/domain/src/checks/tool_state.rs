@@ -15,6 +15,7 @@ mod learnt;
 mod maintenance;
 mod missing_timer;
 mod newest;
+mod not_run;
 mod observing;
 mod pack;
 mod posted;
@@ -44,9 +45,10 @@ use crate::locations::Votes;
 
 pub use delete::{CheckDeletion, NewestChange};
 pub use discard::Discard;
-pub use failing::FailingChange;
+pub use failing::ListChange;
 pub use learnt::Learnt;
 pub use newest::Newest;
+pub use not_run::{NOTIFIED_AFTER, NotRun};
 pub use pack::{BlockPlace, ClosedBlock, Keeping, keeps_packed, may_be_packed};
 pub use posted::{NoPost, PostsInFlight};
 pub use source::CheckSource;
@@ -95,6 +97,9 @@ pub struct ToolState {
     /// evaluated it.
     #[serde(rename = "wy", default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// The automatic status checks since the last one that completed, if none of them could run.
+    #[serde(rename = "nr", default, skip_serializing_if = "Option::is_none")]
+    pub not_run: Option<NotRun>,
     /// When monitoring ended while `status:down` was active. The outage ends then, unless a later check fails.
     #[serde(
         rename = "me",
@@ -192,7 +197,9 @@ pub struct ToolChange {
     /// The evidence to write.
     pub evidence: Vec<EvidenceWrite>,
     /// How the site's place in the list of failing sites changes, if it does.
-    pub failing: Option<FailingChange>,
+    pub failing: Option<ListChange>,
+    /// How its place in the list of sites that can't be checked changes, if it does.
+    pub unchecked: Option<ListChange>,
     /// The newest check, if the directory has to change.
     pub newest: Option<Newest>,
     /// Whether this is the first check of the tool to complete, as far as is known.
@@ -348,6 +355,7 @@ impl ToolState {
                 next.forget_future(now);
                 next.used_until = next.used_until.filter(|used| created_at <= *used);
                 next.automatic = Some(latest);
+                next.note_not_run(run, finish);
                 match maintenance_until {
                     Some(end) => next.wait_for_end(run, &evaluations, end, now),
                     None => events = next.judge(run, finish, evaluations, votes, now),
@@ -359,6 +367,7 @@ impl ToolState {
             newest: next.newest().filter(|newest| Some(*newest) != self.newest()),
             is_first: self.latest_completed().is_none() && next.latest_completed().is_some(),
             failing: next.failing_change(self),
+            unchecked: next.unchecked_change(self),
             state: next,
             check,
             keeping: Keeping::Row,
@@ -406,6 +415,7 @@ impl ToolState {
             events: Vec::new(),
             evidence: Vec::new(),
             failing: None,
+            unchecked: None,
             timer: None,
         }
     }

@@ -150,7 +150,8 @@ fn clipped(text: &str) -> String {
     clipped_to(text, MAX_TEXT)
 }
 
-fn clipped_to(text: &str, max: usize) -> String {
+/// At most `max` characters; the last is an ellipsis if text was cut off.
+pub(crate) fn clipped_to(text: &str, max: usize) -> String {
     if text.chars().nth(max).is_none() {
         return text.to_owned();
     }

@@ -13,6 +13,8 @@ pub enum SiteState {
     Failing,
     /// It can be reached, but something else is wrong.
     Issues,
+    /// Its status checks could not run for a while, so nothing is known about it.
+    Unchecked,
     /// It has not been checked yet.
     Unknown,
     /// No tool finds a problem.
@@ -23,8 +25,15 @@ pub enum SiteState {
 
 impl SiteState {
     /// All states, worst first.
-    pub const ALL: [Self; 6] =
-        [Self::Down, Self::Failing, Self::Issues, Self::Unknown, Self::Up, Self::Paused];
+    pub const ALL: [Self; 7] = [
+        Self::Down,
+        Self::Failing,
+        Self::Issues,
+        Self::Unchecked,
+        Self::Unknown,
+        Self::Up,
+        Self::Paused,
+    ];
 
     /// The value in URLs of pages.
     pub const fn as_str(self) -> &'static str {
@@ -32,6 +41,7 @@ impl SiteState {
             Self::Down => "down",
             Self::Failing => "failing",
             Self::Issues => "issues",
+            Self::Unchecked => "unchecked",
             Self::Unknown => "unknown",
             Self::Up => "up",
             Self::Paused => "paused",
@@ -44,14 +54,16 @@ impl SiteState {
     }
 
     /// The state of a site with these active issues. The other arguments are whether it is failing
-    /// ([`ToolState::failing_since`](crate::checks::tool_state::ToolState::failing_since)), which tools check it, and
-    /// whether a check has completed: a status check if these run, otherwise any.
+    /// ([`ToolState::failing_since`](crate::checks::tool_state::ToolState::failing_since)), whether it can't be checked
+    /// ([`ToolState::unchecked`](crate::checks::tool_state::ToolState::unchecked)), which tools check it, and whether a
+    /// check has completed: a status check if these run, otherwise any.
     ///
-    /// Issues stay active while no tool checks the site, so they come first. A failing check counts only while status
-    /// checks run; otherwise nothing would notice that the site recovers.
+    /// Issues stay active while no tool checks the site, so they come first. A failing check and one that could not run
+    /// count only while status checks run; otherwise nothing would notice that the site recovers.
     pub fn of(
         active: impl IntoIterator<Item = Fingerprint>,
         is_failing: bool,
+        is_unchecked: bool,
         looks: impl Fn(Tool) -> bool,
         is_checked: bool,
     ) -> Self {
@@ -59,8 +71,10 @@ impl SiteState {
             Fingerprint::StatusDown => Self::Down,
             _ => Self::Issues,
         });
-        let failing = (is_failing && looks(Tool::Status)).then_some(Self::Failing);
-        worst.chain(failing).min().unwrap_or_else(|| {
+        let has_status = looks(Tool::Status);
+        let failing = (is_failing && has_status).then_some(Self::Failing);
+        let unchecked = (is_unchecked && has_status).then_some(Self::Unchecked);
+        worst.chain(failing).chain(unchecked).min().unwrap_or_else(|| {
             match (Tool::ALL.into_iter().any(&looks), is_checked) {
                 (false, _) => Self::Paused,
                 (true, false) => Self::Unknown,
@@ -93,8 +107,14 @@ mod tests {
             (&[], false, &[], true, SiteState::Paused),
         ] {
             let looks = |tool| tools.contains(&tool);
-            let found = SiteState::of(active.iter().copied(), is_failing, looks, is_checked);
-            assert_eq!(found, state, "{active:?} {is_failing} {tools:?}");
+            let found = |is_unchecked| {
+                SiteState::of(active.iter().copied(), is_failing, is_unchecked, looks, is_checked)
+            };
+            assert_eq!(found(false), state, "{active:?} {is_failing} {tools:?}");
+            // What is known to be wrong comes first, and nothing is asked of a site without status checks.
+            let is_worse = state <= SiteState::Issues || !looks(Tool::Status);
+            let unchecked = if is_worse { state } else { SiteState::Unchecked };
+            assert_eq!(found(true), unchecked, "{active:?} {is_failing} {tools:?}");
         }
         assert!(SiteState::ALL.is_sorted());
         for state in SiteState::ALL {

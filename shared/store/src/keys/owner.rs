@@ -4,7 +4,7 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{ChannelId, IncidentId, Partition, StatusPageId, TeamId};
 use vedette_domain::issues::Fingerprint;
 
-use super::{Key, MAILING, OUTBOX, Prefix, SELF, TOOL};
+use super::{Key, MAILING, OUTBOX, Prefix, SELF, TOOL, UNCHECKED_NOTICE};
 
 /// What an item with outstanding work is, according to its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -13,6 +13,8 @@ pub enum Owner {
     Site(Partition),
     /// A tool with a timer or a pending check.
     Tool(Partition, Tool),
+    /// A site that can't be checked, of which the owners of its team must hear.
+    Unchecked(Partition),
     /// A team whose sites' schedules do not follow its plan and settings yet.
     Team(TeamId),
     /// Changes of an issue that channels do not know yet.
@@ -32,6 +34,9 @@ pub(crate) fn owner(key: &Key) -> Option<Owner> {
         let partition = Partition(u64::from_str_radix(hex, 16).ok()?);
         if key.sk == SELF {
             return Some(Owner::Site(partition));
+        }
+        if key.sk == UNCHECKED_NOTICE {
+            return Some(Owner::Unchecked(partition));
         }
         if let Some(change) = key.sk.strip_prefix(OUTBOX) {
             let (fingerprint, _) = change.split_once('#')?;
@@ -66,7 +71,7 @@ mod tests {
 
     use super::super::{
         channel_state, day, delivery, mailing, outbox, publication, queued, site, team,
-        team_alerts, team_settings, tool,
+        team_alerts, team_settings, tool, unchecked_notice,
     };
     use super::*;
 
@@ -79,6 +84,7 @@ mod tests {
             owner(&tool(partition, Tool::BrokenLinks)),
             Some(Owner::Tool(partition, Tool::BrokenLinks))
         );
+        assert_eq!(owner(&unchecked_notice(partition)), Some(Owner::Unchecked(partition)));
         assert_eq!(owner(&team(team_id)), Some(Owner::Team(team_id)));
         assert_eq!(owner(&team_alerts(team_id)), Some(Owner::TeamAlerts(team_id)));
         let site = SiteId(team_id.0);

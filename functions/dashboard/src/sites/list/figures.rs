@@ -69,7 +69,11 @@ fn trouble(site: &Listed<'_>, status: Option<&ToolState>, now: Timestamp) -> Opt
     match site.state {
         SiteState::Down => site.down_since(status).map(|since| Trouble::Down(ago(since))),
         SiteState::Failing => Some(Trouble::Failing),
-        SiteState::Issues | SiteState::Unknown | SiteState::Up | SiteState::Paused => None,
+        SiteState::Issues
+        | SiteState::Unchecked
+        | SiteState::Unknown
+        | SiteState::Up
+        | SiteState::Paused => None,
     }
 }
 

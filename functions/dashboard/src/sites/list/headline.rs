@@ -6,7 +6,8 @@ use crate::form::capitalized;
 use crate::words::{counted, listed, spelled};
 
 /// States in the order of their importance.
-const WRONG: [SiteState; 3] = [SiteState::Down, SiteState::Failing, SiteState::Issues];
+const WRONG: [SiteState; 4] =
+    [SiteState::Down, SiteState::Failing, SiteState::Issues, SiteState::Unchecked];
 
 fn count(states: &[SiteState], state: SiteState) -> usize {
     states.iter().filter(|one| **one == state).count()
@@ -21,6 +22,7 @@ pub(in crate::sites) fn are(number: usize, state: SiteState) -> &'static str {
         (SiteState::Failing, _) => "are failing",
         (SiteState::Issues, 1) => "has issues",
         (SiteState::Issues, _) => "have issues",
+        (SiteState::Unchecked, _) => "can’t be checked",
         (SiteState::Unknown, 1) => "is waiting for its first check",
         (SiteState::Unknown, _) => "are waiting for their first check",
         (SiteState::Up, 1) => "is up",
@@ -77,7 +79,7 @@ mod tests {
 
     #[test]
     fn the_heading_says_the_worst_and_the_line_below_it_the_rest() {
-        use SiteState::{Down, Failing, Issues, Paused, Unknown, Up};
+        use SiteState::{Down, Failing, Issues, Paused, Unchecked, Unknown, Up};
         for (states, heading, below) in [
             (
                 &[Down, Failing, Issues, Issues, Up, Paused][..],
@@ -92,6 +94,8 @@ mod tests {
                 "One is waiting for its first check and one is paused.",
             ),
             (&[Issues, Issues, Up], "Two of 3 sites have issues", "One is up."),
+            (&[Unchecked, Unchecked, Up], "Two of 3 sites can’t be checked", "One is up."),
+            (&[Unchecked, Issues], "One of 2 sites has issues", "One can’t be checked."),
             (&[Unknown, Unknown], "All 2 sites are waiting for their first check", ""),
             (&[Paused, Paused], "All 2 sites are paused", ""),
         ] {

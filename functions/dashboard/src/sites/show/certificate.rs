@@ -6,7 +6,7 @@ use vedette_domain::sites::settings::HTTPS_PORT;
 use vedette_store::SiteWithTools;
 
 use super::read;
-use crate::checks::{NO_CERTIFICATE, is_without_need};
+use crate::checks::{NO_CERTIFICATE, without_need};
 use crate::clock::Clock;
 use crate::layout;
 use crate::look::Look;
@@ -24,7 +24,7 @@ pub(super) fn part(check: Option<&Check>, stored: &SiteWithTools, clock: Clock<'
         div.in.stack.gm {
         p {
             @match &result.failure_message {
-                Some(message) if is_without_need(check, stored) => {
+                Some(message) if without_need(check, stored).is_some() => {
                     (Look::Paused.bare(NO_CERTIFICATE)) br; "Port " (port) ": " bdi { (message) }
                 }
                 Some(message) => { (Look::Down.bare("Not valid")) " " bdi { (message) } },

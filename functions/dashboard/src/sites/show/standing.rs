@@ -2,8 +2,9 @@
 
 use jiff::Timestamp;
 use maud::{Markup, html};
+use vedette_domain::accounts::account::Permission;
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::checks::tool_state::ToolState;
+use vedette_domain::checks::tool_state::{NotRun, ToolState};
 use vedette_domain::issues::record::Issue;
 use vedette_domain::issues::{Fingerprint, IssueStatus};
 use vedette_domain::sites::site_state::SiteState;
@@ -26,6 +27,7 @@ pub(super) fn state(service: &Service, access: &SiteAccess, issues: &[Issue]) ->
     SiteState::of(
         active.map(|issue| issue.id.fingerprint()),
         status.is_some_and(|status| status.failing_since.is_some()),
+        status.is_some_and(|status| status.unchecked().is_some()),
         runs,
         match runs(Tool::Status) {
             true => status.is_some_and(has_completed),
@@ -44,6 +46,7 @@ fn since(view: &SiteView<'_>) -> Option<Timestamp> {
             .min(),
         SiteState::Failing => view.access.stored.tools.get(&Tool::Status)?.failing_since,
         SiteState::Issues => view.active().map(Issue::first_failed_at).min(),
+        SiteState::Unchecked => Some(unchecked(view)?.since),
         SiteState::Up => {
             view.history.issues.iter().filter_map(|issue| view.problem(issue).ended_at).max()
         }
@@ -57,6 +60,7 @@ pub(super) fn lasting(view: &SiteView<'_>) -> Option<Markup> {
         SiteState::Down => "Down for ",
         SiteState::Failing => "Failing for ",
         SiteState::Issues => "Issues for ",
+        SiteState::Unchecked => "Can’t be checked for ",
         SiteState::Up => "Up for ",
         SiteState::Unknown | SiteState::Paused => return None,
     };
@@ -80,6 +84,55 @@ pub(super) fn notices(view: &SiteView<'_>) -> Markup {
             }
         }
         @if view.state == SiteState::Failing { (failing_notice(view)) }
+        @if view.state == SiteState::Unchecked { (unchecked_notice(view)) }
+    }
+}
+
+/// Why the site can't be checked.
+fn unchecked<'a>(view: &SiteView<'a>) -> Option<&'a NotRun> {
+    view.access.stored.tools.get(&Tool::Status)?.unchecked()
+}
+
+/// Why the site can't be checked, what this means, and what to do about it.
+fn unchecked_notice(view: &SiteView<'_>) -> Markup {
+    let site = view.access.stored.site.id;
+    let newest = view.access.stored.tools.get(&Tool::Status).and_then(|status| status.automatic);
+    html! {
+        @if let Some(not_run) = unchecked(view) {
+            div.note.issues role="status" {
+                (Look::NotRun.shape())
+                p {
+                    b { "Can’t be checked: " bdi { (not_run.message) } }
+                    " " (remedy(not_run))
+                    " Meanwhile, nobody hears of an outage, and no uptime is counted."
+                    " After an hour, the owners of the team are notified once."
+                }
+                @if let Some(newest) = newest { a.btn.s href={ "/checks/" (newest.id()) } { "View check" } }
+                @if view.role.grants(Permission::ManageSites) { a.btn.s href={ "/sites/" (site) "/edit" } { "Edit site" } }
+            }
+        }
+    }
+}
+
+/// What to do about a check that could not run.
+fn remedy(not_run: &NotRun) -> Markup {
+    match not_run.code.as_str() {
+        "target_forbidden" => html! {
+            "Check the URL. If you run this service and mean to check this address, allow it with "
+            code { "VEDETTE_ALLOW_TARGETS" } "; otherwise, ask the people who run it."
+        },
+        "no_route" => {
+            html! { "Give the site an IPv4 address, or run this service on a machine with IPv6." }
+        }
+        "invalid_header" => html! { "Correct the site’s request header." },
+        "post_not_proven" => {
+            html! { "Add the DNS TXT record that the site’s form shows, or send no POST." }
+        }
+        "post_limited" => html! { "Check the site less often, or send no POST." },
+        _ if not_run.is_of_service() => html! {
+            "The cause is this service, not the site. The people who run it have to look into it."
+        },
+        _ => html! { "If this lasts, ask the people who run this service." },
     }
 }
 

@@ -10,7 +10,7 @@ use vedette_domain::issues::record::Issue;
 use vedette_domain::sites::site_state::SiteState;
 
 use super::{SiteView, read};
-use crate::checks::{is_without_need, summary_of};
+use crate::checks::{summary_of, without_need};
 use crate::look::Look;
 use crate::{look, words};
 
@@ -39,8 +39,8 @@ fn card(view: &SiteView<'_>, tool: Tool) -> Markup {
         Some(check) => {
             let active = view.active().filter(|issue| issue.id.fingerprint().tool() == tool);
             let active: Vec<&Issue> = active.collect();
-            let (look, word) = match is_without_need(check, &view.access.stored) {
-                true if active.is_empty() => (Look::Paused, "Not needed"),
+            let (look, word) = match without_need(check, &view.access.stored) {
+                Some(_) if active.is_empty() => (Look::Paused, "Not needed"),
                 _ => standing(check, &active, view.state == SiteState::Failing),
             };
             html! {
@@ -73,7 +73,7 @@ fn standing(check: &Check, active: &[&Issue], is_failing: bool) -> (Look, &'stat
     match check.status {
         CheckStatus::Pending => return (Look::Pending, "Running"),
         CheckStatus::Skipped => return (Look::Paused, "Skipped"),
-        CheckStatus::Failed => return (Look::Issues, "Not run"),
+        CheckStatus::Failed => return (Look::NotRun, "Could not run"),
         CheckStatus::Completed => {}
     }
     if let Some(worst) = active.iter().min_by_key(|issue| issue.severity()) {

@@ -66,6 +66,12 @@ impl DeliveryContext<'_> {
                 let alert = compose::broken_channel(broken, reason, &team.name, page, now);
                 self.alert(alert, id.clone())
             }
+            Content::Unchecked { id, site, name, since, reason } => {
+                let page = base.map(|base| link::site(base, *site));
+                let since = zone.minute(*since);
+                let alert = compose::unchecked(name, &since, reason, &team.name, page, now);
+                self.alert(alert, id.clone())
+            }
         })
     }
 }

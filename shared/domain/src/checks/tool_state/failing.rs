@@ -9,12 +9,12 @@ use crate::issues::evaluate::{Evaluation, failure};
 use crate::issues::tracker::{Phase, Tracker};
 use crate::issues::{Fingerprint, Outcome};
 
-/// How the site's place in its team's list of failing sites changes.
+/// How the site's place in a list of its team changes: that of failing sites, or of sites that can't be checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FailingChange {
-    /// The site is listed. Its checks have failed since this slot.
+pub enum ListChange {
+    /// The site is listed, since this slot.
     Began(Timestamp),
-    /// The site is no longer listed: its newest check succeeded, or an issue is active.
+    /// The site is no longer listed.
     Ended,
 }
 
@@ -67,10 +67,10 @@ impl ToolState {
     }
 
     /// The change of the list of failing sites from `before` to this state; `None` if the list stays as it is.
-    pub fn failing_change(&self, before: &Self) -> Option<FailingChange> {
+    pub fn failing_change(&self, before: &Self) -> Option<ListChange> {
         if self.failing_since == before.failing_since {
             return None;
         }
-        Some(self.failing_since.map_or(FailingChange::Ended, FailingChange::Began))
+        Some(self.failing_since.map_or(ListChange::Ended, ListChange::Began))
     }
 }

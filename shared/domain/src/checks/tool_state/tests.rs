@@ -4,6 +4,7 @@ mod certificate;
 mod confirmation;
 mod failing;
 mod maintenance;
+mod not_run;
 mod pack;
 mod pools;
 mod posted;

@@ -17,11 +17,11 @@ fn no_answer() -> Finish {
     Finish::Completed(ToolResult::Status(StatusResult { up: false, code: 0, ..result }))
 }
 
-fn listed(changes: &[Option<FailingChange>]) -> Vec<&str> {
-    let change = |change: &Option<FailingChange>| match change {
+fn listed(changes: &[Option<ListChange>]) -> Vec<&str> {
+    let change = |change: &Option<ListChange>| match change {
         None => "-",
-        Some(FailingChange::Began(_)) => "began",
-        Some(FailingChange::Ended) => "ended",
+        Some(ListChange::Began(_)) => "began",
+        Some(ListChange::Ended) => "ended",
     };
     changes.iter().map(change).collect()
 }
@@ -36,7 +36,7 @@ fn a_site_fails_from_the_first_failed_check_to_the_issue() {
         state = change.state;
     }
     assert_eq!(listed(&changes), ["-", "began", "ended", "began", "ended", "-"]);
-    assert_eq!(changes[3], Some(FailingChange::Began(after(180))));
+    assert_eq!(changes[3], Some(ListChange::Began(after(180))));
     assert!(state.trackers[&DOWN].tracker.issue().is_some());
 }
 
@@ -70,11 +70,11 @@ fn a_resolution_by_hand_lists_what_still_fails_since_its_first_failure() {
     let failing = Scenario::scheduled(after(0), 503).saved(&ToolState::new()).state;
     let down = Scenario::scheduled(after(60), 503).saved(&failing).state;
     let resolved = down.resolved_by_hand(DOWN, after(90));
-    assert_eq!(resolved.failing_change(&down), Some(FailingChange::Began(after(0))));
+    assert_eq!(resolved.failing_change(&down), Some(ListChange::Began(after(0))));
     let again = Scenario::scheduled(after(120), 503).saved(&resolved);
     assert_eq!((again.failing, again.state.failing_since), (None, Some(after(0))));
     let up = Scenario::scheduled(after(120), 200).saved(&resolved);
-    assert_eq!(up.failing, Some(FailingChange::Ended));
+    assert_eq!(up.failing, Some(ListChange::Ended));
 
     let recovering = Scenario::scheduled(after(120), 200).saved(&down).state;
     assert!(recovering.trackers[&DOWN].tracker.issue().is_some(), "one success of two");
@@ -90,7 +90,7 @@ fn a_state_of_the_previous_version_is_listed_by_its_next_check() {
     stored.as_object_mut().expect("an object").remove("fa").expect("a slot");
     let read: ToolState = serde_json::from_value(stored).expect("readable");
     assert_eq!(read.failing_since, None);
-    assert_eq!(fails_of_three(&read, after(60)).failing, Some(FailingChange::Began(after(0))));
+    assert_eq!(fails_of_three(&read, after(60)).failing, Some(ListChange::Began(after(0))));
 }
 
 /// What can happen to a site.
@@ -202,8 +202,8 @@ proptest! {
             }
             match state.failing_change(&before) {
                 None => {}
-                Some(FailingChange::Began(since)) => list = Some(since),
-                Some(FailingChange::Ended) => list = None,
+                Some(ListChange::Began(since)) => list = Some(since),
+                Some(ListChange::Ended) => list = None,
             }
             prop_assert_eq!(list, state.failing_since);
             if is_stored {
@@ -215,6 +215,7 @@ proptest! {
             let is = SiteState::of(
                 issue.map(IssueId::fingerprint),
                 list.is_some(),
+                false,
                 |_| true,
                 state.latest_completed().is_some(),
             );

@@ -48,7 +48,7 @@ fn a_failure_in_a_window_is_no_observation_and_the_next_run_comes_when_it_ends()
     let retry = Scenario::automatic(RunReason::ConfirmationRetry, after(900), answered(503));
     let retry = Scenario { windows: window(300, 10), ..retry }.saved(&again.state);
     assert!(!retry.check.in_maintenance);
-    assert_eq!(retry.failing, Some(FailingChange::Began(after(900))));
+    assert_eq!(retry.failing, Some(ListChange::Began(after(900))));
     assert_eq!(retry.state.timer, timer(RunReason::ConfirmationRetry, after(1_021)));
 }
 
