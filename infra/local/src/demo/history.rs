@@ -456,7 +456,7 @@ impl History {
         let issue = app.store.issue(partition, Fingerprint::StatusDown).await?.ok_or("no issue")?;
         let decision = match deed {
             Acknowledged => Decision::Acknowledge(user),
-            Noted(text) => Decision::Note(Note { at: now, by: user, text: text.to_owned() }),
+            Noted(text) => Decision::Note(Note { at: now, by: user, text: (*text).to_owned() }),
             Wrote(title, status, text) => {
                 *incident = Some(match (title, incident.as_ref()) {
                     (None, Some(before)) => {
