@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use vedette_checker::{BrowserFunction, CheckerError, Dropped, Handled, NotRun};
+use vedette_checker::{BrowserFunction, BrowserUnavailable, CheckerError, Dropped, Handled};
 use vedette_domain::checks::browser_job::{BrowserAnswer, BrowserJob, BrowserWork, JobHeader};
 use vedette_domain::checks::check::{
     BrokenLink, Crawl, CrawlLimits, FinishReason, LinksResult, MAX_URLS, PerformanceResult,
@@ -161,7 +161,10 @@ async fn a_lost_answer_is_asked_for_again_and_counts_once() {
     for _ in 0..2 {
         let lost = vedette_checker::handle(&service.test.app, &service.engines, &message).await;
         let lost = lost.expect_err("no answer");
-        assert!(matches!(lost, CheckerError::NotRun(NotRun::Unanswered(_))), "{lost}");
+        assert!(
+            matches!(lost, CheckerError::BrowserUnavailable(BrowserUnavailable::Unanswered(_))),
+            "{lost}"
+        );
         assert_eq!(deployed.checks(site, Tool::Performance).await, Vec::<Value>::new());
     }
     assert!(is_finished(&service.check(&message).await));

@@ -18,7 +18,7 @@ use crate::lambda::{Called, LambdaFunction, Outcome, TOO_MANY_REQUESTS};
 
 /// Why the outcome of a check is unknown, so that it must run again.
 #[derive(Debug, thiserror::Error)]
-pub enum NotRun {
+pub enum BrowserUnavailable {
     /// The maximum number of browsers is running.
     #[error("the browser function is busy")]
     Busy,
@@ -45,7 +45,11 @@ impl BrowserFunction {
     /// # Errors
     ///
     /// When the check must run again.
-    pub(crate) async fn run(&self, job: &BrowserJob, now: Timestamp) -> Result<Finish, NotRun> {
+    pub(crate) async fn run(
+        &self,
+        job: &BrowserJob,
+        now: Timestamp,
+    ) -> Result<Finish, BrowserUnavailable> {
         let body = serde_json::to_string(job).map_err(|error| unanswered(&error))?;
         let limit = job.tool().limits().answer();
         let Ok(called) = timeout(limit, self.function.call(body, now.into())).await else {
@@ -57,7 +61,7 @@ impl BrowserFunction {
             Err(SdkError::ServiceError(refused)) => {
                 let refusal = refused.into_err();
                 return Err(match refusal.status {
-                    TOO_MANY_REQUESTS => NotRun::Busy,
+                    TOO_MANY_REQUESTS => BrowserUnavailable::Busy,
                     _ => unanswered(&refusal),
                 });
             }
@@ -79,8 +83,8 @@ impl BrowserFunction {
     }
 }
 
-fn unanswered(error: &(dyn std::error::Error + 'static)) -> NotRun {
-    NotRun::Unanswered(ErrorChain(error).to_string())
+fn unanswered(error: &(dyn std::error::Error + 'static)) -> BrowserUnavailable {
+    BrowserUnavailable::Unanswered(ErrorChain(error).to_string())
 }
 
 /// A check that the browser could not run.

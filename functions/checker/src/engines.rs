@@ -27,7 +27,7 @@ use vedette_probe::status::{self, Consent, Expected, POST_NOT_PROVEN, StatusPost
 use vedette_runtime::uninterrupted;
 
 use crate::EngineConfig;
-use crate::browser_function::{BrowserFunction, NotRun};
+use crate::browser_function::{BrowserFunction, BrowserUnavailable};
 use crate::unsaved::UnsavedRuns;
 
 /// [`CheckError::code`] when this process was stopped, or its machine suspended, during the check.
@@ -159,7 +159,7 @@ impl Engines {
         subject: ProbeInput<'_>,
         now: Timestamp,
         progress: impl Fn(Progress),
-    ) -> Result<Probed, NotRun> {
+    ) -> Result<Probed, BrowserUnavailable> {
         let runs = if subject.consent.is_some() { 1 } else { 2 };
         for _ in 0..runs {
             let found = uninterrupted(pin!(self.run_once(tool, subject, now, &progress))).await;
@@ -177,7 +177,7 @@ impl Engines {
         subject: ProbeInput<'_>,
         now: Timestamp,
         progress: &impl Fn(Progress),
-    ) -> Result<Probed, NotRun> {
+    ) -> Result<Probed, BrowserUnavailable> {
         // If PageSpeed Insights is configured, it runs the audits, not the browser function.
         if let Some(function) = &self.browser_function
             && (tool != Tool::Performance || self.auditor.is_none())

@@ -42,7 +42,7 @@ use posting::{Halt, Posting};
 use unsaved::Unsaved;
 
 pub use batch::{BUSY, handle_batch};
-pub use browser_function::{BrowserFunction, NotRun};
+pub use browser_function::{BrowserFunction, BrowserUnavailable};
 pub use config::{BROWSER, Config, EngineConfig, LIGHTHOUSE};
 pub use engines::{Engines, ProbeInput, Probed};
 pub use grants::grants;
@@ -64,7 +64,7 @@ pub enum CheckerError {
     Queue(#[from] QueueError),
     /// The browser function did not answer.
     #[error(transparent)]
-    NotRun(#[from] NotRun),
+    BrowserUnavailable(#[from] BrowserUnavailable),
     /// The body is not a check message.
     #[error(transparent)]
     Unreadable(#[from] UnreadableMessage),
@@ -262,7 +262,7 @@ async fn run(
         let is_outstanding = state.asks_for(run.check);
         match with_lease(app, &message, is_outstanding, probed).await? {
             Some(Ok(probed)) => probed,
-            Some(Err(NotRun::Busy)) => {
+            Some(Err(BrowserUnavailable::Busy)) => {
                 postpone(app, &message, is_outstanding).await?;
                 return Ok(Handled::Postponed);
             }

@@ -315,6 +315,7 @@ fn changed(
         events: Vec::new(),
         evidence: Vec::new(),
         failing: None,
+        unchecked: None,
         is_first: newest.is_some(),
         newest,
         timer: None,

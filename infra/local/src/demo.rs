@@ -22,7 +22,7 @@ use vedette_store::Store;
 pub(crate) use self::server::Server;
 pub use self::sites::{DemoSite, SITES};
 
-use self::history::Fault;
+use self::server::Fault;
 
 /// The file that marks a data folder as the demo's, and says whether its history is complete.
 const MARK: &str = "demo";

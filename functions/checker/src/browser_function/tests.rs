@@ -84,7 +84,7 @@ impl Lambda {
         BrowserFunction::new(&sdk, FUNCTION.to_owned())
     }
 
-    async fn run(&self, job: &BrowserJob) -> Result<Finish, NotRun> {
+    async fn run(&self, job: &BrowserJob) -> Result<Finish, BrowserUnavailable> {
         let now = "2026-11-20T12:00:00Z".parse().expect("a time");
         self.function().run(job, now).await
     }
@@ -109,7 +109,7 @@ fn written(answer: &BrowserAnswer) -> String {
 }
 
 /// The message of a check that the browser could not run.
-fn message(finish: Result<Finish, NotRun>) -> String {
+fn message(finish: Result<Finish, BrowserUnavailable>) -> String {
     match finish {
         Ok(Finish::Failed(error)) if error.code == BROWSER_UNAVAILABLE => error.message,
         other => panic!("{other:?}"),
@@ -143,7 +143,7 @@ async fn a_lost_answer_says_nothing_of_the_page() {
     for answer in refusals.into_iter().chain([Answer::Hangup]) {
         let lambda = Lambda::new(answer.clone());
         let lost = lambda.run(&job(BrowserWork::Audit)).await;
-        assert!(matches!(lost, Err(NotRun::Unanswered(_))), "{answer:?}: {lost:?}");
+        assert!(matches!(lost, Err(BrowserUnavailable::Unanswered(_))), "{answer:?}: {lost:?}");
         assert_eq!(lambda.calls(), 1, "the browser would do its work twice");
     }
 }
@@ -153,7 +153,7 @@ async fn a_busy_function_is_asked_again_later() {
     let kind = ("x-amzn-errortype", "TooManyRequestsException");
     let lambda = Lambda::new(Answer::Told(429, kind, "{}".to_owned()));
     let busy = lambda.run(&job(BrowserWork::Audit)).await;
-    assert!(matches!(busy, Err(NotRun::Busy)), "{busy:?}");
+    assert!(matches!(busy, Err(BrowserUnavailable::Busy)), "{busy:?}");
     assert_eq!(lambda.calls(), 1);
 }
 

@@ -4,7 +4,6 @@
 //! more, such as one that closes a block.
 
 use std::collections::BTreeSet;
-use std::error::Error;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -55,11 +54,10 @@ use vedette_runtime::{
 };
 use vedette_store::Store;
 
-use super::server::{ADDRESS, AUTHORITY, RECEIVERS, UNAVAILABLE, VALID_DAYS, certificate_ends};
+use super::server::{
+    ADDRESS, AUTHORITY, Fault, RECEIVERS, UNAVAILABLE, VALID_DAYS, certificate_ends,
+};
 use super::sites::{SITES, TOLERATED, place, was_down};
-
-/// What can go wrong while the history is written.
-pub(super) type Fault = Box<dyn Error + Send + Sync>;
 
 /// Days of history.
 pub(super) const DAYS: i64 = 30;

@@ -1,6 +1,7 @@
 //! Serves the demo's sites and receives its alerts, on a loopback address.
 
 use std::convert::Infallible;
+use std::error::Error;
 use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -28,8 +29,10 @@ use tokio_rustls::rustls::sign::CertifiedKey;
 use vedette_probe::ssrf_guard::Outbound;
 use vedette_runtime::Clock;
 
-use super::Fault;
 use super::sites::{DemoSite, SITES, SUCCEEDS, place, was_down};
+
+/// What can go wrong while the demo is set up or served.
+pub(super) type Fault = Box<dyn Error + Send + Sync>;
 
 /// The address at which the sites are served: a loopback address on which nothing else listens.
 pub(super) const ADDRESS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 77);

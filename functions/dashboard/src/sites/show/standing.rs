@@ -118,8 +118,7 @@ fn unchecked_notice(view: &SiteView<'_>) -> Markup {
 fn remedy(not_run: &NotRun) -> Markup {
     match not_run.code.as_str() {
         "target_forbidden" => html! {
-            "Check the URL. If you run this service and mean to check this address, allow it with "
-            code { "VEDETTE_ALLOW_TARGETS" } "; otherwise, ask the people who run it."
+            "Check the URL. If you run this service and mean to check this address, allow it with VEDETTE_ALLOW_TARGETS; otherwise, ask the people who run it."
         },
         "no_route" => {
             html! { "Give the site an IPv4 address, or run this service on a machine with IPv6." }
