@@ -247,6 +247,8 @@ fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
         evaluated: Some(CheckPointer::row(automatic)),
         previous: Some(CheckPointer::row(automatic)),
         failing_since: None,
+        // Only while no check can run.
+        not_run: None,
         monitoring_ended_at: (tool == Tool::Status).then(|| later(5)),
         failure: (tool == Tool::Status).then(|| "x".repeat(48)),
         evidence: (tool == Tool::Status).then(evidence_marks),

@@ -8,6 +8,7 @@ use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::id::{CheckId, SiteId};
 use vedette_domain::message::AlertMessage;
 use vedette_runs::{Recorded, record_run};
+use vedette_runtime::Destination;
 use vedette_testkit::Spent;
 use vedette_testkit::channels::{chat, mail, webhook};
 
@@ -47,7 +48,7 @@ impl Scene {
         site
     }
 
-    async fn listed(&self) -> Vec<(SiteId, Timestamp)> {
+    async fn unchecked_sites(&self) -> Vec<(SiteId, Timestamp)> {
         let trouble = self.service.test.app.store.trouble(self.owner.team).await.expect("read");
         trouble.unchecked.into_iter().collect()
     }
@@ -78,15 +79,15 @@ async fn a_site_is_listed_from_the_third_cadence_until_a_check_completes() {
     scene.cannot_run(site, FORBIDDEN).await;
     let since = scene.service.test.now();
     let calm = scene.cannot_run(site, FORBIDDEN).await;
-    assert_eq!(scene.listed().await, []);
+    assert_eq!(scene.unchecked_sites().await, []);
     let began = scene.cannot_run(site, FORBIDDEN).await;
-    assert_eq!(scene.listed().await, [(site, since)]);
+    assert_eq!(scene.unchecked_sites().await, [(site, since)]);
     assert_eq!(scene.cannot_run(site, FORBIDDEN).await, calm, "what repeats it costs nothing");
     // Two items, each at the price of a transaction, one of them with an entry in the work index.
     assert_eq!(began.writes, calm.writes + 5.0);
     assert_balanced(&scene.service).await;
     scene.turn(site, 200).await;
-    assert_eq!(scene.listed().await, []);
+    assert_eq!(scene.unchecked_sites().await, []);
     assert!(!scene.is_outstanding().await);
     assert_balanced(&scene.service).await;
 }
@@ -105,7 +106,8 @@ async fn the_owners_hear_once_that_a_site_cannot_be_checked() {
     scene.service.advance_minutes(1);
     scene.service.redeliver().await;
     let received = scene.service.receivers.take();
-    let lines: Vec<String> = received.iter().map(|received| received.line()).collect();
+    let lines: Vec<String> =
+        received.iter().map(vedette_tests::receivers::Received::line).collect();
     assert_eq!(lines, [NOTICE]);
     let alert = received.iter().find_map(|received| match &received.message {
         vedette_tests::receivers::Message::Alert(alert) => Some(alert),
@@ -140,7 +142,8 @@ async fn a_lost_message_is_sent_again() {
     scene.unchecked().await;
     scene.service.advance_minutes(60);
     vedette_reconciler::redeliver(&scene.service.test.app).await.expect("redelivered");
-    assert_eq!(scene.service.waiting().len(), 1, "and lost");
+    let lost = scene.service.test.queue.drain(Destination::Alerts);
+    assert_eq!(lost.len(), 1, "{lost:?}");
     assert_eq!(scene.after_minutes(60).await, [NOTICE]);
 }
 
@@ -150,8 +153,7 @@ async fn the_owners_do_not_hear_of_it_while_it_is_expected_or_the_service_is_the
     scene.add_channel("Ops", chat()).await;
     let site = scene.unchecked().await;
     let enable = async |is_enabled: bool| {
-        let body =
-            json!({ "monitoring_settings": { "tools": { "status": { "enabled": is_enabled } } } });
+        let body = json!({ "url": crate::scene::URL, "monitoring_settings": { "tools": { "status": { "enabled": is_enabled } } } });
         let answer = scene.client().patch(&format!("/sites/{site}"), &body).await;
         assert_eq!(answer.status, 200, "{answer:?}");
         scene.service.consume().await;
@@ -194,6 +196,6 @@ async fn nothing_is_left_of_a_deleted_site() {
     let site = scene.unchecked().await;
     let deleted = scene.client().delete(&format!("/sites/{site}")).await;
     assert_eq!(deleted.status, 204, "{deleted:?}");
-    assert_eq!(scene.listed().await, []);
+    assert_eq!(scene.unchecked_sites().await, []);
     assert!(!scene.is_outstanding().await);
 }
