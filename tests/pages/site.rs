@@ -1,11 +1,12 @@
 //! The page of a site: its sections, their ranges, and what hostile sites put into them.
 
-use serde_json::json;
-use vedette_domain::checks::check::{Finish, StatusResult, ToolResult};
-use vedette_domain::checks::tool::Tool;
+use serde_json::{Value, json};
+use vedette_domain::checks::check::{CheckError, Finish, StatusResult, ToolResult};
+use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::expectations::Unmet;
-use vedette_domain::id::SiteId;
+use vedette_domain::id::{CheckId, SiteId};
 use vedette_domain::issues::Fingerprint;
+use vedette_probe::dns::NO_DOMAIN;
 use vedette_testkit::Member;
 use vedette_tests::Service;
 
@@ -223,6 +224,23 @@ async fn a_site_with_http_is_said_to_need_no_certificate_until_it_had_one() {
     }
     assert_eq!(said_of(plain, certificate()).await, [0, 0, 0], "it needs one from now on");
     assert_eq!(said_of(plain, without_certificate()).await, [0, 0, 0]);
+}
+
+#[tokio::test]
+async fn a_site_with_an_ip_address_is_said_to_need_no_dns_records() {
+    let (service, owner, _) = watched().await;
+    let path = format!("/teams/{}/sites", owner.team);
+    let created = service.client(&owner).post(&path, &json!({ "url": "http://10.1.2.3/" })).await;
+    let site = SiteId::parse(&created.data("uuid")).expect("an id");
+    let [code, message] = [NO_DOMAIN, "the URL has an IP address"].map(str::to_owned);
+    let error = CheckError { code, message, data: Value::Null };
+    service.advance_minutes(60);
+    let check = CheckId::automatic(site, Tool::Dns, RunReason::Scheduled, service.test.now());
+    service.test.end_run(site, check, Finish::Failed(error)).await;
+    let browser = Browser::of(&service.test, owner.user).await;
+    let page = text(said(&browser.get(&format!("/sites/{site}")).await));
+    let shown = "DNS Not needed No DNS records: the URL has an IP address";
+    assert!(page.contains(shown), "{page}");
 }
 
 #[tokio::test]
