@@ -51,6 +51,12 @@ RULES = re.compile(
             r"[A-Z][A-Za-z ]+ checks are not enabled for this site\.",
             r"No checks are enabled for this site\.",
             r"The to field must be a date on or after from\.",
+            r"At most 92 days can be read at a time\.",
+            r"An issue that is [a-z]+ cannot be [a-z]+\.",
+            r"The until field must be in the future\.",
+            r"You have already created 10 teams; the operator of this service can create more\.",
+            r"You have 100 tokens, the most that a user can have; revoke one first\.",
+            r"The access token lacks the [a-z:]+ scope\.",
             r"The monitoring_settings\.quiet_time\.ends_at field must differ from starts_at\.",
             r"The monitoring_settings\.(quiet_time|escalation) field can be set at team level only\.",
             # `before_call` ensures this for generated URLs of the page, but not for those from a response.

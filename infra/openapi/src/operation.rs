@@ -153,7 +153,8 @@ impl Operation {
         let has_team = route.permission().is_some() && (route.path.contains('{') || is_filtered);
         for refusal in responses::REFUSALS {
             let occurs = match refusal.status() {
-                StatusCode::PAYMENT_REQUIRED | StatusCode::NOT_FOUND => has_team,
+                StatusCode::PAYMENT_REQUIRED => has_team,
+                StatusCode::NOT_FOUND => has_team || route.path.contains('{'),
                 StatusCode::REQUEST_TIMEOUT | StatusCode::UNSUPPORTED_MEDIA_TYPE => has_body,
                 StatusCode::PAYLOAD_TOO_LARGE => has_body || self.success.is_limited,
                 StatusCode::UNPROCESSABLE_ENTITY => has_body || is_filtered,

@@ -321,10 +321,14 @@ impl Story {
         self.ask("issues.note", ("cause", "What happened"), &of_issue, "", Some(note)).await;
         let name = ("given_back", "Nobody takes care of it any more");
         self.ask("issues.unacknowledge", name, &of_issue, "", None).await;
+        let name = ("not_taken", "An issue that is not acknowledged");
+        self.ask("issues.unacknowledge", name, &of_issue, "", None).await;
         let snooze = json!({ "until": "2026-11-30T08:00:00Z" });
         let name = ("weekend", "Until Monday");
         self.ask("issues.snooze", name, &of_issue, "", Some(snooze)).await;
         let name = ("by_hand", "Resolved by a member");
+        self.ask("issues.resolve", name, &of_issue, "", None).await;
+        let name = ("resolved_already", "An issue that is resolved already");
         self.ask("issues.resolve", name, &of_issue, "", None).await;
         let of_team = [("team", &*self.scene.owner.team.to_string())];
         self.ask("outages.list", ("two", "Two outages of a shop"), &of_team, "", None).await;
@@ -434,6 +438,8 @@ mod tests {
                 ("checks.delete", "automatic", 403),
                 ("issues.list", "unknown_status", 422),
                 ("issues.acknowledge", "taken_already", 422),
+                ("issues.unacknowledge", "not_taken", 422),
+                ("issues.resolve", "resolved_already", 422),
                 ("status-pages.create", "taken", 422),
                 ("incidents.create", "untitled", 422),
                 ("incidents.update", "silent", 422),
