@@ -44,16 +44,25 @@ users = [
 pathlib.Path("users.json").write_text(json.dumps({"auth": users}))
 
 team = ask("GET", "/teams")[0]["uuid"]
-# Nothing listens on port 1, so the first check of the first site opens an issue.
+# Nothing listens on port 1, so the first checks of these sites open issues.
 strict = {"tools": {"status": {"settings": {"failures_to_open": 1}}}}
 bodies = [
     {"url": "http://127.0.0.1:1", "monitoring_settings": strict},
     {"url": "http://127.0.0.1:1/other"},
 ]
 bodies += [{"url": f"http://127.0.0.1:1/{number}"} for number in range(15)]
+FAILING = 12
+bodies += [
+    {"url": f"http://127.0.0.1:1/failing-{number}", "monitoring_settings": strict}
+    for number in range(FAILING)
+]
 made = [ask("POST", f"/teams/{team}/sites", body)["uuid"] for body in bodies]
-sites, doomed, idle = made[:2], made[2:7], made[7:]
-issues = until(lambda: ask("GET", "/issues"))
+sites, doomed, idle = made[:2], made[2:7], made[7:17]
+until(lambda: len(ask("GET", "/issues?per_page=100")) > FAILING)
+issues = [issue["uuid"] for issue in ask("GET", "/issues?per_page=100")]
+for issue in issues[:3]:
+    ask("POST", f"/issues/{issue}/acknowledge", {})
+tokens = [ask("POST", "/me/tokens", {"name": "Doomed"})["hash"] for _ in range(30)]
 ordered = [check["uuid"] for site in sites for check in ask("POST", f"/sites/{site}/checks", {})]
 until(lambda: all(ask("GET", f"/checks/{check}")["status"] != "pending" for check in ordered))
 checks = [check["uuid"] for site in sites for check in ask("GET", f"/sites/{site}/checks")]
@@ -80,7 +89,9 @@ for name, values in [
     ("doomed", doomed),
     ("idle", idle),
     ("check", checks),
-    ("issue", [issue["uuid"] for issue in issues]),
+    ("issue", issues[:6]),
+    ("doomed_issue", issues[6:]),
+    ("token", tokens),
     ("window", windows[:4]),
     ("doomed_window", windows[4:]),
     ("status_page", pages[:1]),
