@@ -222,7 +222,10 @@ fn text(min: usize, max: usize, kind: TextKind, or_blank: bool) -> Value {
         TextKind::Other => None,
     };
     if let Some(pattern) = pattern {
-        schema["pattern"] = pattern.into();
+        schema["pattern"] = match kind {
+            TextKind::Pattern(_) if or_blank => format!(r"^\s*$|{pattern}").into(),
+            _ => pattern.into(),
+        };
     }
     if min > 0 {
         schema["minLength"] = min.into();
