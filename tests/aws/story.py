@@ -1085,29 +1085,40 @@ def in_buckets(site):
     return [key for key in rows("B#") if key[1].endswith(site)]
 
 
-def decide(team, issue):
-    """A client decides about an issue, reads what happened, and creates and renames a team."""
+def decide(team):
+    """A client decides about an issue, reads what happened, and creates a team and a token."""
+    at_once = {"failures_to_open": 1, "confirmation_retry_minutes": 1, "incident_follow_up_minutes": 60}
+    tools = {tool: {"enabled": False} for tool in TOOLS[1:]}
+    tools["status"] = {"enabled": True, "cadence_minutes": 60, "settings": at_once}
+    site = watch(team, "http://127.0.0.5:1/", tools)
+    [opened] = until("an issue is open for a client", lambda: issues(site, "open"), 60)
+    issue = f"/issues/{opened['uuid']}"
     for verb, body in [
-        ("acknowledge", None),
-        ("unacknowledge", None),
+        ("acknowledge", {}),
+        ("unacknowledge", {}),
         ("snooze", {"until": "2099-01-01T00:00:00Z"}),
         ("notes", {"note": "The database is full."}),
+        ("resolve", {}),
     ]:
-        ask("POST", f"/issues/{issue}/{verb}", body or {})
-    ask("POST", f"/issues/{issue}/snooze", {"until": None})
-    ask("POST", f"/issues/{NOBODY}/resolve", {}, expect=404)
-    ask("POST", f"/issues/{issue}/acknowledge", {})
-    ask("POST", f"/issues/{issue}/acknowledge", {}, expect=422)
-    ask("POST", f"/issues/{issue}/unacknowledge", {})
+        ask("POST", f"{issue}/{verb}", body)
+        ask("POST", f"/issues/{NOBODY}/{verb}", body, expect=404)
     ask("GET", f"/teams/{team}/outages")
+    ask("GET", f"/teams/{team}/outages?cause=rain", expect=422)
     log = ask("GET", f"/teams/{team}/audit-log?per_page=5")["data"]
-    assert log[0]["event"]["decision"] == "unacknowledged", log
+    assert log[0]["event"]["decision"] == "resolved", log
+    ask("GET", f"/teams/{team}/audit-log?per_page=0", expect=422)
+    ask("DELETE", f"/sites/{site}", expect=204)
     made = ask("POST", "/teams", {"name": "A second team"}, 201)["data"]["uuid"]
+    ask("POST", "/teams", {}, expect=422)
     ask("PATCH", f"/teams/{made}", {"name": "Another name"})
+    ask("PATCH", f"/teams/{made}", {}, expect=422)
     secret = ask("POST", "/me/tokens", {"name": "Script", "scopes": ["teams:read"]}, 201)["data"]
+    ask("POST", "/me/tokens", {}, expect=422)
     ask("GET", "/teams", bearer=secret["secret"])
+    ask("GET", "/me/tokens", expect=403, bearer=secret["secret"])
     assert secret["hash"] in [one["hash"] for one in ask("GET", "/me/tokens")["data"]]
     ask("DELETE", f"/me/tokens/{secret['hash']}", expect=204)
+    ask("DELETE", f"/me/tokens/{secret['hash']}", expect=404)
     ask("GET", "/teams", expect=401, bearer=secret["secret"])
     say("a client decided about an issue, and created a team and a token")
 
@@ -1137,7 +1148,6 @@ def use_the_pages(team, site, target):
     visit("POST", f"/sites/{extra}/delete", 303, cookie)
     visit("GET", f"/sites/{extra}", 404, cookie)
     issue = ask("GET", f"/issues?team={team}")["data"][0]["uuid"]
-    decide(team, issue)
     visit("GET", f"/issues/{issue}", cookie=cookie)
     # No outage began then.
     long_ago = "2000-01-01T00:00:00Z"
@@ -1148,6 +1158,7 @@ def use_the_pages(team, site, target):
     visit("POST", f"/issues/{issue}/acknowledge", 409, cookie)
     visit("GET", f"/issues/{issue}", cookie=cookie)
     run_the_team(team, cookie)
+    decide(team)
     visit("GET", "/new-team", cookie=cookie)
     visit("POST", "/new-team", 303, cookie, name="A team of their own")
     # The OpenID provider does not answer, and the function that asks it says so.

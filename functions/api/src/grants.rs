@@ -102,7 +102,7 @@ pub(crate) const RENAME_TEAM: Grant = Grant { put: &[Audit], update: &[Team], ..
 /// Resolving moves the issue's row in the index.
 pub(crate) const DECIDE_ISSUE: Grant = Grant {
     put: &[Audit, IssueIndex, Site],
-    update: &[Directory, Publication],
+    update: &[Publication],
     delete: &[IssueIndex],
     ..Grant::NONE
 };

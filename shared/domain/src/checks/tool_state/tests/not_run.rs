@@ -31,12 +31,11 @@ fn a_site_cannot_be_checked_while_no_check_completes_for_three_cadences() {
     let good = |slot| scheduled(slot, answered(200));
     let bad = |slot| scheduled(slot, answered(503));
     let not_run = |slot| scheduled(slot, failed());
-    let skipped = |slot| scheduled(slot, Finish::Skipped);
     const SECOND: i64 = CADENCE + 1;
     for (runs, changes) in [
         // It has never been checked.
         (vec![not_run(1), not_run(SECOND)], vec![began(1), None]),
-        (vec![skipped(1), not_run(2), good(3)], vec![None, began(2), ended]),
+        (vec![not_run(1), good(2)], vec![began(1), ended]),
         // It has been checked before.
         (
             vec![
@@ -60,16 +59,6 @@ fn a_site_cannot_be_checked_while_no_check_completes_for_three_cadences() {
         // A check that completes interrupts it, whatever it finds.
         (
             vec![good(1), not_run(SECOND), bad(SECOND + CADENCE), not_run(SECOND + 2 * CADENCE)],
-            vec![None, None, None, None],
-        ),
-        // So does a check that Vedette does not try.
-        (
-            vec![
-                good(1),
-                not_run(SECOND),
-                skipped(SECOND + CADENCE),
-                not_run(SECOND + 2 * CADENCE),
-            ],
             vec![None, None, None, None],
         ),
     ] {
