@@ -36,6 +36,11 @@ OUTPOST_REGION = sys.argv[7]
 TOOLS = ["status", "ssl", "dns", "broken-links", "performance"]
 # A new site's host is crawled and audited once a day. Further sites on it wait for their schedule.
 FIRST_TOOLS = ["status", "ssl", "dns"]
+# Settings of a site that is only checked for its status, and whose first failed check opens an issue.
+OPENS_AT_ONCE = {"failures_to_open": 1, "confirmation_retry_minutes": 1, "incident_follow_up_minutes": 60}
+FAILS_AT_ONCE = {tool: {"enabled": False} for tool in TOOLS[1:]} | {
+    "status": {"enabled": True, "cadence_minutes": 60, "settings": OPENS_AT_ONCE}
+}
 NOBODY = "00000000-0000-4000-8000-000000000000"
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OPERATIONS = [
@@ -377,10 +382,7 @@ def fail_from_home(team):
     """Home sees two sites down. The outpost sees only one of them down."""
     seen_from_home, seen_from_outpost = Target(PUBLIC, HOME_PORT), Target(PUBLIC, OUTPOST_PORT)
     seen_from_home.status = 503
-    at_once = {"failures_to_open": 1, "confirmation_retry_minutes": 1, "incident_follow_up_minutes": 60}
-    tools = {tool: {"enabled": False} for tool in TOOLS[1:]}
-    tools["status"] = {"enabled": True, "cadence_minutes": 60, "settings": at_once}
-    confirmed, denied = (watch(team, f"http://{name}.test/", tools) for name in ("confirmed", "denied"))
+    confirmed, denied = (watch(team, f"http://{name}.test/", FAILS_AT_ONCE) for name in ("confirmed", "denied"))
     [issue] = until("an outpost has confirmed an outage", lambda: issues(confirmed, "open"), 30)
     assert issue["fingerprint"] == "status:down", issue
     assert issue["context"]["confirmation"] == "confirmed", issue
@@ -1087,10 +1089,7 @@ def in_buckets(site):
 
 def decide(team):
     """A client decides about an issue, reads what happened, and creates a team and a token."""
-    at_once = {"failures_to_open": 1, "confirmation_retry_minutes": 1, "incident_follow_up_minutes": 60}
-    tools = {tool: {"enabled": False} for tool in TOOLS[1:]}
-    tools["status"] = {"enabled": True, "cadence_minutes": 60, "settings": at_once}
-    site = watch(team, "http://127.0.0.5:1/", tools)
+    site = watch(team, "http://127.0.0.5:1/", FAILS_AT_ONCE)
     [opened] = until("an issue is open for a client", lambda: issues(site, "open"), 60)
     issue = f"/issues/{opened['uuid']}"
     for verb, body in [

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
-use vedette_actions::{ActionError, create_token, revoke_token};
+use vedette_actions::{ActionError, create_token, revoke_own_token};
 use vedette_domain::accounts::account::{NewToken, Scope, Secret, Token};
 use vedette_domain::input::Input as _;
 use vedette_http::error::ApiError;
@@ -71,12 +71,11 @@ fn created_token(secret: &Secret, token: &Token, clock: Clock<'_>) -> Markup {
 
 /// Revokes a token, which stops working at once.
 pub(crate) async fn revoke(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    let caller = &context.member()?.caller;
-    let tokens = context.app.store.tokens_of(caller.user.id).await?;
-    let found = tokens.iter().find(|(token, _)| token.hash.0 == context.parameters.value("token"));
-    let (token, _) = found.ok_or(ApiError::NotFound)?;
-    revoke_token(context.app, token, caller.by()).await?;
-    layout::redirect("/tokens?notice=revoked")
+    let (caller, hash) = (&context.member()?.caller, context.parameters.value("token"));
+    match revoke_own_token(context.app, caller.user.id, hash, caller.by()).await? {
+        true => layout::redirect("/tokens?notice=revoked"),
+        false => Err(ApiError::NotFound),
+    }
 }
 
 async fn page(

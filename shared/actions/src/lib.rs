@@ -59,4 +59,4 @@ pub use status_pages::{
 };
 pub use subscriptions::{confirm_subscription, subscribe, unsubscribe};
 pub use time_zone::{change_time_zone, change_user_time_zone};
-pub use tokens::{create_token, revoke_token};
+pub use tokens::{create_token, revoke_own_token, revoke_token};

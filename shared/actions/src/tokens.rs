@@ -43,6 +43,25 @@ pub async fn revoke_token(app: &App, token: &Token, by: By) -> Result<(), StoreE
     retry_on_conflict(budget::WRITE, || app.store.revoke_token(token, audit)).await
 }
 
+/// Revokes the token of a user that has a hash, and returns whether the user has one.
+///
+/// # Errors
+///
+/// A fault of the table.
+pub async fn revoke_own_token(
+    app: &App,
+    user: UserId,
+    hash: &str,
+    by: By,
+) -> Result<bool, StoreError> {
+    let tokens = app.store.tokens_of(user).await?;
+    let Some((token, _)) = tokens.iter().find(|(token, _)| token.hash.0 == hash) else {
+        return Ok(false);
+    };
+    revoke_token(app, token, by).await?;
+    Ok(true)
+}
+
 /// The entries in the audit log of each team of the token's user. Entries that do not fit into the token's transaction
 /// are written before it.
 async fn entries(

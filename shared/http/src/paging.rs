@@ -27,9 +27,7 @@ impl PageRequest {
     pub fn parse(query: &Query, errors: &mut Errors) -> Self {
         // Pages past the end are empty.
         let number = query.integer("page", 1..=PAGE_MAX, errors).unwrap_or(1);
-        let per_page =
-            query.integer("per_page", 1..=PER_PAGE_MAX, errors).unwrap_or(PER_PAGE_DEFAULT);
-        Self { number, per_page }
+        Self { number, per_page: per_page(query, errors) }
     }
 
     /// The page's number, counted from 1.
@@ -53,6 +51,11 @@ impl PageRequest {
         let end = start.saturating_add(usize::try_from(self.per_page).unwrap_or(usize::MAX));
         &all[start..end.min(all.len())]
     }
+}
+
+/// The number of entries on a page that a client asks for.
+fn per_page(query: &Query, errors: &mut Errors) -> u64 {
+    query.integer("per_page", 1..=PER_PAGE_MAX, errors).unwrap_or(PER_PAGE_DEFAULT)
 }
 
 /// One page of a collection.
@@ -148,8 +151,8 @@ pub struct CursorRequest {
     per_page: u64,
 }
 
-/// Longer than any cursor.
-const CURSOR_MAX: usize = 128;
+/// Longer than any cursor, in bytes.
+pub const CURSOR_MAX: usize = 128;
 
 impl CursorRequest {
     /// Reads `before` and `per_page`.
@@ -159,8 +162,7 @@ impl CursorRequest {
     /// Everything that is wrong with the query.
     pub fn parse(query: &Query) -> Result<Self, ValidationError> {
         let mut errors = Errors::new();
-        let per_page =
-            query.integer("per_page", 1..=PER_PAGE_MAX, &mut errors).unwrap_or(PER_PAGE_DEFAULT);
+        let per_page = per_page(query, &mut errors);
         let before = query.search("before").map(str::to_owned);
         if before.as_ref().is_some_and(|before| before.len() > CURSOR_MAX) {
             errors.push("before", "The before field must be from the link to the next page.");

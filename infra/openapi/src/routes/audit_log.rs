@@ -1,6 +1,7 @@
 //! `/teams/{team}/audit-log`.
 
 use serde_json::json;
+use vedette_http::paging::CURSOR_MAX;
 use vedette_http::resource::AuditEntryResource;
 
 use crate::operation::{Operation, Success};
@@ -10,7 +11,7 @@ use crate::schemas::Schemas;
 pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let before = "Where the page before this one ended, from its link to the next page.";
     let query = vec![
-        parameters::query("before", before, &json!({ "type": "string", "maxLength": 128 })),
+        parameters::query("before", before, &json!({ "type": "string", "maxLength": CURSOR_MAX })),
         parameters::reference("per_page"),
     ];
     let page = schemas.cursor_page::<AuditEntryResource<'static>>();
