@@ -74,7 +74,7 @@ EXCEPTIONS = [
     ("RedeliveryRole/*", "dynamodb:[PD]*", "*", GIVEN_UP),
     ("RedeliveryRole/*", "dynamodb:UpdateItem", "L#*", GIVEN_UP),
     ("RedeliveryRole/*", "dynamodb:UpdateItem", "D#*", OVERTAKEN),
-    ("*IssuesAcknowledgeRole/*", "dynamodb:UpdateItem", "I#*", NO_PAGE),
+    ("IssuesAcknowledgeRole/*", "dynamodb:UpdateItem", "*", NO_PAGE),
 ]
 
 iam = boto3.client("iam")
