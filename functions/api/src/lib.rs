@@ -14,6 +14,7 @@ mod maintenance_windows;
 mod me;
 mod metrics;
 mod monitoring;
+mod operator;
 mod outages;
 mod reports;
 mod router;
@@ -42,6 +43,7 @@ use vedette_runtime::App;
 use self::surface::Context;
 
 pub use grants::EVERY_ROUTE;
+pub use operator::{Operator, answer_operator};
 pub use reports::performance::DAYS_DEFAULT as PERFORMANCE_DAYS;
 pub use reports::uptime::DAYS_DEFAULT as UPTIME_DAYS;
 pub use router::{FALLBACK, dispatch, named};
@@ -56,7 +58,7 @@ pub async fn answer(app: &App, route: &Route, request: Request) -> Response {
     let parameters = parameters.iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
     let found = RouteMatch { route, parameters: parameters.collect() };
     let (head, body) = request.into_parts();
-    serve(&Api, app, found, &head, |_| ready(Ok(body))).await
+    serve(&Api::Public, app, found, &head, |_| ready(Ok(body))).await
 }
 
 /// The time that is left of an invocation to report that its time is over.

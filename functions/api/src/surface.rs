@@ -18,10 +18,16 @@ use vedette_runtime::App;
 use vedette_store::Grant;
 
 use crate::grants::EVERY_ROUTE;
+use crate::operator::Operator;
 
-/// The API.
+/// The API, and who calls it.
 #[derive(Debug, Clone, Copy)]
-pub struct Api;
+pub enum Api {
+    /// Clients with tokens.
+    Public,
+    /// The operator of the service, who needs no token and has no limits.
+    Operator(Operator),
+}
 
 /// A route of the API.
 pub type Route = vedette_routing::Route<Api>;
@@ -56,11 +62,12 @@ pub fn grants_of(route: &Route) -> [&'static Grant; 2] {
     }
 }
 
-/// A client with a valid token.
+/// A client with a valid token, or the operator.
 #[derive(Debug)]
 pub struct Client {
     caller: Caller,
-    token: Token,
+    /// `None` for the operator.
+    token: Option<Token>,
     links: Links,
 }
 
@@ -69,8 +76,8 @@ pub struct Client {
 pub struct Context<'a> {
     pub(crate) app: &'a App,
     pub(crate) caller: &'a Caller,
-    /// The caller's token.
-    pub(crate) token: &'a Token,
+    /// The caller's token; `None` for the operator.
+    pub(crate) token: Option<&'a Token>,
     /// The values in the path.
     pub(crate) parameters: &'a PathParameters,
     pub(crate) head: &'a Parts,
@@ -119,6 +126,12 @@ impl Surface for Api {
                 return Authenticated { client: Err(refusal(head)), rate: None };
             }
         };
+        if let Self::Operator(operator) = self {
+            let caller = operator.caller(request).await;
+            let links = links(request);
+            let client = caller.map(|caller| Client { caller, token: None, links });
+            return Authenticated { client, rate: None };
+        }
         let per_token = app.service.throttle;
         let throttle = match scope {
             Scope::ChecksRun => Throttle::CheckRuns(per_token),
@@ -127,7 +140,7 @@ impl Surface for Api {
         let now = app.clock.now();
         match access::authenticate(&app.store, &head.headers, scope, throttle, now).await {
             Ok(Authentication { caller, token, rate }) => {
-                let client = Client { caller, token, links: links(request) };
+                let client = Client { caller, token: Some(token), links: links(request) };
                 Authenticated { client: Ok(client), rate: Some(rate) }
             }
             Err((refusal, rate)) => Authenticated { client: Err(refusal), rate },
@@ -144,7 +157,7 @@ impl Surface for Api {
         Client { caller, token, links }: &'a Client,
         body: &'a [u8],
     ) -> Context<'a> {
-        Context { app, caller, token, parameters, head, body, links }
+        Context { app, caller, token: token.as_ref(), parameters, head, body, links }
     }
 
     fn refuse(&self, _: Request<'_>, _: Option<&Client>, refusal: ApiError) -> Response {

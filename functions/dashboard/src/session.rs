@@ -88,7 +88,7 @@ pub(crate) async fn signed_in(
     let session = session.filter(|session| session.lasts(now));
     let account = account.filter(|account| account.user.email_verified_at.is_some());
     let Some((session, account)) = session.zip(account) else { return Ok(None) };
-    let caller = Caller { user: account.user, memberships: account.memberships, now };
+    let caller = Caller::new(account.user, account.memberships, now);
     let shown = shows(&caller);
     let attention =
         shown.framed.into_iter().map(async |team| Ok((team, store.attention(team).await?)));

@@ -3,20 +3,18 @@
 //! It makes outgoing requests only. One waits at the service for questions and serves as the heartbeat; another posts each
 //! answer, once. An agent stores nothing: a question that is lost in a crash counts as no vote.
 
-use std::path::PathBuf;
+mod connection;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Client, Proxy, StatusCode, redirect};
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::{ClientConfig, RootCertStore};
+use reqwest::header::{HeaderMap, HeaderName};
+use reqwest::{Client, StatusCode};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 use tracing::{info, warn};
-use url::{Host, Url};
+use url::Url;
 use vedette_checker::Engines;
 use vedette_domain::accounts::account::Secret;
 use vedette_domain::locations::{
@@ -24,6 +22,8 @@ use vedette_domain::locations::{
     QUESTIONS_PATH, Questions, VERSION_HEADER,
 };
 use vedette_ops::ErrorChain;
+
+pub use connection::{Connection, ConnectionError};
 
 /// How long the service may take to answer a poll, in addition to [`POLL_TIME`].
 const GRACE: Duration = Duration::from_secs(10);
@@ -40,46 +40,23 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// Bytes that the questions in one response may take.
 const QUESTIONS_BYTES_MAX: usize = 256 * 1024;
 
-/// Where the service is, and how it is reached.
+/// What an agent is told.
 pub struct AgentConfig {
-    /// The service's root, such as `https://monitor.example.com`.
-    pub service: Url,
+    /// How the service is reached. Sites are reached directly.
+    pub connection: Connection,
     /// The agent's token, with or without white space around it.
     pub token: String,
-    /// The proxy through which the service is reached. Sites are reached directly.
-    pub proxy: Option<Url>,
-    /// A PEM file with certificate authorities to trust in addition to the system's.
-    pub authorities: Option<PathBuf>,
-    /// Whether a service on another machine may be reached without TLS.
-    pub allows_plaintext: bool,
 }
 
 /// Why an agent does not start, or stops.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
-    /// Others could read the token and the sites' request headers.
-    #[error("{0} does not use TLS; use https, or pass --allow-http in a network that you trust")]
-    Plaintext(String),
-    /// The URL has another scheme, or one to which no path can be appended.
-    #[error("{0} is not the URL of a service, such as https://monitor.example.com")]
-    Address(String),
+    /// The service cannot be reached in this way.
+    #[error(transparent)]
+    Connection(#[from] ConnectionError),
     /// The file contains something other than a token.
     #[error("the token file does not contain a token of `vedette agent add`")]
     Token,
-    /// The certificate authorities cannot be read.
-    #[error("{path} has no certificate authorities that can be read: {problem}")]
-    Authorities {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        problem: String,
-    },
-    /// The HTTP client cannot be built, for example because of the proxy's URL.
-    #[error("the HTTP client cannot be set up")]
-    Client(#[from] reqwest::Error),
-    /// TLS cannot be configured.
-    #[error("TLS cannot be set up")]
-    Tls(#[from] rustls::Error),
     /// The service does not accept the token, or no longer does.
     #[error(
         "the service does not accept this token: it was revoked or rotated, or belongs to another service"
@@ -119,38 +96,13 @@ impl Agent {
     ///
     /// What is wrong with the configuration.
     pub fn new(config: AgentConfig, engines: Engines) -> Result<Self, AgentError> {
-        let AgentConfig { service, token, proxy, authorities, allows_plaintext } = config;
-        let is_plain = service.scheme() == "http";
-        if !is_plain && service.scheme() != "https" {
-            return Err(AgentError::Address(service.to_string()));
-        }
-        if is_plain && !allows_plaintext && !is_this_machine(&service) {
-            return Err(AgentError::Plaintext(service.to_string()));
-        }
-        let at =
-            |path: &str| service.join(path).map_err(|_| AgentError::Address(service.to_string()));
-        let (questions, answers) = (at(QUESTIONS_PATH)?, at(ANSWERS_PATH)?);
+        let AgentConfig { connection, token } = config;
+        let (questions, answers) = (connection.at(QUESTIONS_PATH)?, connection.at(ANSWERS_PATH)?);
         let token = Secret::parse(token.trim()).ok_or(AgentError::Token)?;
-        let bearer = format!("Bearer {}", token.reveal());
-        let mut authorization = HeaderValue::from_str(&bearer).map_err(|_| AgentError::Token)?;
-        authorization.set_sensitive(true);
-        let headers = HeaderMap::from_iter([
-            (AUTHORIZATION, authorization),
-            (HeaderName::from_static(VERSION_HEADER), PROTOCOL_VERSION.into()),
-        ]);
-        let client = Client::builder()
-            .tls_backend_preconfigured(tls(authorities)?)
-            .default_headers(headers)
-            // A redirect would send the token to another server.
-            .redirect(redirect::Policy::none())
-            .connect_timeout(GRACE)
-            .no_proxy();
-        let client = match proxy {
-            Some(proxy) => client.proxy(Proxy::all(proxy)?),
-            None => client,
-        };
+        let version = HeaderName::from_static(VERSION_HEADER);
+        let headers = HeaderMap::from_iter([(version, PROTOCOL_VERSION.into())]);
         Ok(Self {
-            client: client.build()?,
+            client: connection.client(&token, headers)?,
             questions,
             answers,
             engines: Arc::new(engines),
@@ -237,35 +189,6 @@ impl Agent {
 /// The pause after a failure that follows a pause of `before`.
 fn next_pause(before: Option<Duration>) -> Duration {
     before.map_or(FIRST_PAUSE, |before| (2 * before).min(LONGEST_PAUSE))
-}
-
-fn is_this_machine(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
-}
-
-/// Configures TLS with ring, which trusts the system's certificate authorities and those in a file.
-fn tls(authorities: Option<PathBuf>) -> Result<ClientConfig, AgentError> {
-    let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    if let Some(path) = authorities {
-        let refused = |problem: String| AgentError::Authorities { path: path.clone(), problem };
-        let read = CertificateDer::pem_file_iter(&path);
-        let read: Result<Vec<_>, _> = read.map_err(|error| refused(error.to_string()))?.collect();
-        let read = read.map_err(|error| refused(error.to_string()))?;
-        let (added, _) = roots.add_parsable_certificates(read);
-        if added == 0 {
-            return Err(refused("it contains no certificate".to_owned()));
-        }
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config =
-        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-    Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
 #[cfg(test)]

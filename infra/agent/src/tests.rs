@@ -72,18 +72,17 @@ fn engines() -> Engines {
     Engines::new(Default::default(), EngineConfig::default()).expect("engines")
 }
 
-fn config(service: Url) -> AgentConfig {
-    AgentConfig {
-        service,
-        token: format!("{}\n", token().reveal()),
-        proxy: None,
-        authorities: None,
-        allows_plaintext: false,
-    }
+fn connection(service: &str) -> Connection {
+    let service = service.parse().expect("a URL");
+    Connection { service, proxy: None, authorities: None, allows_plaintext: false }
+}
+
+fn started(connection: Connection) -> Result<Agent, AgentError> {
+    Agent::new(AgentConfig { connection, token: format!("{}\n", token().reveal()) }, engines())
 }
 
 fn agent(service: Url) -> Agent {
-    Agent::new(config(service), engines()).expect("an agent")
+    started(connection(service.as_str())).expect("an agent")
 }
 
 fn asked(id: &str, url: &str) -> Value {
@@ -160,8 +159,7 @@ fn pauses_grow_to_half_a_minute() {
 #[test]
 fn a_service_elsewhere_is_reached_by_tls() {
     let new = |url: &str, allows_plaintext| {
-        let config = config(url.parse().expect("a URL"));
-        Agent::new(AgentConfig { allows_plaintext, ..config }, engines()).map(drop)
+        started(Connection { allows_plaintext, ..connection(url) }).map(drop)
     };
     for url in [
         "https://monitor.test",
@@ -171,16 +169,23 @@ fn a_service_elsewhere_is_reached_by_tls() {
     ] {
         assert!(new(url, false).is_ok(), "{url}");
     }
-    assert!(matches!(new("http://monitor.test", false), Err(AgentError::Plaintext(_))));
+    assert!(matches!(
+        new("http://monitor.test", false),
+        Err(AgentError::Connection(ConnectionError::Plaintext(_)))
+    ));
     assert!(new("http://monitor.test", true).is_ok());
-    assert!(matches!(new("ftp://monitor.test", true), Err(AgentError::Address(_))));
+    assert!(matches!(
+        new("ftp://monitor.test", true),
+        Err(AgentError::Connection(ConnectionError::Address(_)))
+    ));
 }
 
 #[test]
 fn a_file_without_a_token_is_refused_before_anything_is_sent() {
     for token in ["", "vdt_", "Bearer vdt_0", "a\nb"] {
-        let config = config("https://monitor.test".parse().expect("a URL"));
-        let refused = Agent::new(AgentConfig { token: token.to_owned(), ..config }, engines());
+        let connection = connection("https://monitor.test");
+        let config = AgentConfig { connection, token: token.to_owned() };
+        let refused = Agent::new(config, engines());
         assert!(matches!(refused.map(drop), Err(AgentError::Token)), "{token}");
     }
 }
@@ -205,12 +210,12 @@ async fn a_proxy_is_asked_for_the_service() {
         let (stream, _) = listener.accept().await.expect("a connection");
         refuse(stream).await
     });
-    let config = AgentConfig {
+    let agent = started(Connection {
         proxy: Some(proxy.parse().expect("a URL")),
         allows_plaintext: true,
-        ..config("http://monitor.test".parse().expect("a URL"))
-    };
-    let agent = Agent::new(config, engines()).expect("an agent");
+        ..connection("http://monitor.test")
+    });
+    let agent = agent.expect("an agent");
     assert!(matches!(agent.poll().await, Err(Fault::Fatal(AgentError::Revoked))));
     let head = asked.await.expect("a request");
     assert!(head.starts_with("POST http://monitor.test/agent/v1/questions HTTP/1.1"), "{head}");
@@ -242,8 +247,7 @@ async fn a_certificate_authority_of_a_file_is_trusted_and_no_other() {
     let file = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(file.path(), cert.pem()).expect("written");
     let with = |authorities| {
-        let config = config(format!("https://localhost:{port}").parse().expect("a URL"));
-        Agent::new(AgentConfig { authorities, ..config }, engines())
+        started(Connection { authorities, ..connection(&format!("https://localhost:{port}")) })
     };
     let trusting = with(Some(file.path().to_owned())).expect("an agent");
     assert!(matches!(trusting.poll().await, Err(Fault::Fatal(AgentError::Revoked))));
@@ -252,5 +256,5 @@ async fn a_certificate_authority_of_a_file_is_trusted_and_no_other() {
     assert!(why.contains("certificate"), "{why}");
     std::fs::write(file.path(), "nothing").expect("written");
     let refused = with(Some(file.path().to_owned())).map(drop);
-    assert!(matches!(refused, Err(AgentError::Authorities { .. })));
+    assert!(matches!(refused, Err(AgentError::Connection(ConnectionError::Authorities { .. }))));
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use url::Url;
-use vedette_agent::{Agent as RemoteAgent, AgentConfig};
+use vedette_agent::{Agent as RemoteAgent, AgentConfig, Connection};
 use vedette_checker::{Config, Engines};
 use vedette_domain::accounts::account::Secret;
 use vedette_domain::locations::{Agent, Location, REMOTE_LOCATIONS_MAX};
@@ -102,13 +102,13 @@ impl Run {
         let token = args::read_secret(token_file).map_err(|error| {
             Failure::Usage(format!("{} cannot be read: {error}", token_file.display()))
         })?;
-        let config = AgentConfig {
+        let connection = Connection {
             service: service.clone(),
-            token,
             proxy: self.proxy.clone(),
             authorities: self.ca_file.clone(),
             allows_plaintext: self.allow_http,
         };
+        let config = AgentConfig { connection, token };
         let (outbound, engines) = Config::of_location(&environment)?;
         let engines = Engines::new(outbound, engines).map_err(Failure::because)?;
         let agent =

@@ -5,24 +5,21 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use serde::Serialize;
-use serde_json::Value;
-use vedette_actions::access::SiteAccess;
-use vedette_actions::change_expectations;
-use vedette_domain::accounts::audit::By;
+use serde::{Deserialize as _, Serialize};
+use serde_json::{Map, Value, json};
 use vedette_domain::expectations::{
-    EXPECTATIONS_MAX, Expectation, ExpectationKind, Expectations, ExpectationsInput,
-    ExpectationsResource, IssuePolicies, IssuePolicy, NotExpectable, OwnershipRecord,
-    POST_BODY_MAX, PostRequest,
+    EXPECTATIONS_MAX, Expectation, ExpectationKind, Expectations, ExpectationsInput, NotExpectable,
+    OwnershipRecord, POST_BODY_MAX,
 };
 use vedette_domain::id::SiteId;
+use vedette_domain::input::Input as _;
 use vedette_domain::validation::Fields;
 use vedette_runtime::App;
-use vedette_store::{budget, retry_on_conflict};
 
-use crate::given::Given;
-use crate::output::{Output, Record, Show, record};
-use crate::{Failure, args, team};
+use crate::api::{Api, Call};
+use crate::given::{Given, typed_object};
+use crate::output::{Output, Record, Show, record, text_at};
+use crate::{Failure, args};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -96,11 +93,14 @@ impl CheckArgs {
         }
     }
 
-    fn expectations(&self) -> Result<Expectations, Failure> {
+    /// What is wanted, as the body of a request.
+    fn body(&self) -> Result<Map<String, Value>, Failure> {
         let of_kind = |kind| self.of(kind).iter().map(move |line| (kind, line));
         let lines: Vec<_> = ExpectationKind::ALL.into_iter().flat_map(of_kind).collect();
         let usage = |why: String| Err(Failure::Usage(why));
-        let others = self.others()?;
+        let texts = self.texts()?;
+        let others = Expectations::read(texts.clone(), |sent| Fields::texts(sent), None)
+            .map_err(|error| Failure::Usage(error.message()))?;
         if lines.is_empty() && others.post.is_none() {
             return usage(
                 "give at least one expectation, or remove all with `expectations clear`".to_owned(),
@@ -118,14 +118,16 @@ impl CheckArgs {
         };
         let expectations = lines.iter().map(read).collect::<Result<_, _>>()?;
         let expectations = Expectations { expectations, ..others };
-        match expectations.refused().first() {
-            Some((place, why)) => Err(refused(&lines[*place], *why)),
-            None => Ok(expectations),
+        if let Some((place, why)) = expectations.refused().first() {
+            return Err(refused(&lines[*place], *why));
         }
+        let mut body = typed_object(ExpectationsInput::FIELDS, &texts);
+        body.insert("expectations".to_owned(), json!(expectations.expectations));
+        Ok(body)
     }
 
     /// What is chosen besides the list of expectations.
-    fn others(&self) -> Result<Expectations, Failure> {
+    fn texts(&self) -> Result<Map<String, Value>, Failure> {
         let mut texts = self.others.texts().clone();
         texts.insert("expectations".to_owned(), Value::Array(Vec::new()));
         let posts = texts.get("method").and_then(Value::as_str) == Some("POST");
@@ -138,8 +140,7 @@ impl CheckArgs {
             // It has a default.
             None => drop(texts.remove("post")),
         }
-        Expectations::read(texts, |sent| Fields::texts(sent), None)
-            .map_err(|error| Failure::Usage(error.message()))
+        Ok(texts)
     }
 }
 
@@ -160,88 +161,80 @@ fn read_body(file: &Path) -> Result<String, Failure> {
 }
 
 impl Command {
-    pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
-        let access = match self {
-            Self::Ownership { site } => {
-                let site = find(app, *site).await?.stored.site;
-                let record = OwnershipRecord::of(&site);
-                let record = record.ok_or_else(|| {
-                    Failure::refused(
-                        "the host of this site is an IP address or too long a name, so it cannot \
-                         have this record",
-                    )
-                })?;
-                let proven = app.txt_records.prove(&site).await;
-                let problem = proven.err().map(|why| why.to_string());
-                let state = problem.clone().unwrap_or_else(|| "published".to_owned());
-                let record = Record::default()
-                    .with("type", "type", "TXT")
-                    .with("name", "name", record.name)
-                    .with("value", "value", record.value)
-                    .worded("problem", "state", problem, state);
-                return Ok(out.show(&record)?);
+    pub(crate) async fn run(&self, api: &Api<'_>, out: &mut Output<'_>) -> Result<(), Failure> {
+        let of_site = |route, site: &SiteId| Call::to(route).of("site", site);
+        let call = match self {
+            Self::Ownership { site } => return ownership(api.app()?, *site, out).await,
+            Self::Show { site } => of_site("expectations.get", site),
+            Self::Set { site, wanted } => {
+                of_site("expectations.update", site).sending(wanted.body()?)
             }
-            Self::Show { site } => find(app, *site).await?,
-            Self::Set { site, wanted } => change(app, *site, &wanted.expectations()?).await?,
-            Self::Clear { site } => change(app, *site, &Expectations::default()).await?,
+            Self::Clear { site } => {
+                of_site("expectations.update", site).sending(json!({ "expectations": [] }))
+            }
         };
-        let site = &access.stored.site;
-        let (resource, of) = (ExpectationsResource::new(site), &site.expectations);
-        Ok(out.show(&Shown { resource, of })?)
+        let resource = api.call(&call).await?;
+        Ok(out.show(&Shown { resource })?)
     }
 }
 
-async fn find(app: &App, site: SiteId) -> Result<SiteAccess, Failure> {
+/// Shows the record of a site, and whether the name servers of this machine know it.
+async fn ownership(app: &App, site: SiteId, out: &mut Output<'_>) -> Result<(), Failure> {
     let stored = app.store.site(site.partition()).await?;
     let stored = stored.filter(|stored| stored.site.id == site);
-    let stored = stored.ok_or_else(|| Failure::refused(format!("there is no site {site}")))?;
-    let team = team::find(app, stored.site.team).await?;
-    Ok(SiteAccess { stored, team })
-}
-
-async fn change(app: &App, site: SiteId, wanted: &Expectations) -> Result<SiteAccess, Failure> {
-    retry_on_conflict(budget::WRITE, || async {
-        let mut access = find(app, site).await?;
-        let (wanted, now) = (wanted.clone(), app.clock.now());
-        change_expectations(app, &mut access, wanted, By::operator(now)).await?;
-        Ok(access)
-    })
-    .await
+    let site = stored.ok_or_else(|| Failure::refused(format!("there is no site {site}")))?.site;
+    let record = OwnershipRecord::of(&site).ok_or_else(|| {
+        Failure::refused(
+            "the host of this site is an IP address or too long a name, so it cannot have this \
+             record",
+        )
+    })?;
+    let proven = app.txt_records.prove(&site).await;
+    let problem = proven.err().map(|why| why.to_string());
+    let state = problem.clone().unwrap_or_else(|| "published".to_owned());
+    let record = Record::default()
+        .with("type", "type", "TXT")
+        .with("name", "name", record.name)
+        .with("value", "value", record.value)
+        .worded("problem", "state", problem, state);
+    Ok(out.show(&record)?)
 }
 
 /// Expectations as the API shows them, and in words for people.
 #[derive(Serialize)]
-struct Shown<'a> {
-    #[serde(flatten)]
-    resource: ExpectationsResource,
-    #[serde(skip)]
-    of: &'a Expectations,
+#[serde(transparent)]
+struct Shown {
+    resource: Value,
 }
 
-impl Show for Shown<'_> {
+impl Show for Shown {
     fn text(&self) -> String {
-        let Expectations { post, expectations, issues, .. } = self.of;
-        let method = self.of.request_method();
-        if expectations.is_empty() {
+        let Self { resource } = self;
+        let method = text_at(resource, "/method");
+        let expected: Vec<Expectation> =
+            Vec::deserialize(&resource["expectations"]).unwrap_or_default();
+        if expected.is_empty() {
             return format!("There are no expectations. Checks send {method}.\n");
         }
-        let post = post.as_ref().map(|PostRequest { content_type, body }| {
-            ("post", format!("{} bytes of {content_type}", body.len()))
+        let post = resource.get("post").map(|post| {
+            let text = |pointer| text_at(post, pointer);
+            ("post", format!("{} bytes of {}", text("/body_bytes"), text("/content_type")))
         });
-        let expected = expectations.iter().map(|one| (one.kind().as_str(), one.to_line()));
-        let IssuePolicies { expectation, slow } = issues;
-        record(
-            [("method", method.to_string())].into_iter().chain(post).chain(expected).chain([
-                ("status:expectation", policy(expectation)),
-                ("status:slow", policy(slow)),
-            ]),
-        )
+        let expected = expected.iter().map(|one| (one.kind().as_str(), one.to_line()));
+        let policy = |of: &str| {
+            let text = |name| text_at(resource, &format!("/issues/{of}/{name}"));
+            format!(
+                "{}, opens after {}, resolves after {}",
+                text("severity"),
+                text("failures_to_open"),
+                text("successes_to_resolve")
+            )
+        };
+        record([("method", method)].into_iter().chain(post).chain(expected).chain([
+            ("status:expectation", policy("expectation")),
+            ("status:slow", policy("slow")),
+        ]))
     }
-}
-
-fn policy(of: &IssuePolicy) -> String {
-    let IssuePolicy { severity, failures_to_open, successes_to_resolve } = of;
-    format!("{severity}, opens after {failures_to_open}, resolves after {successes_to_resolve}")
 }
 
 #[cfg(test)]

@@ -41,15 +41,21 @@ pub(crate) struct Given<T> {
 }
 
 impl<T: Offer> Given<T> {
-    /// The input, with fields that have no option.
-    pub(crate) fn read(
+    /// The body of a request, with fields that have no option.
+    pub(crate) fn body(
         &self,
         others: impl IntoIterator<Item = (&'static str, Value)>,
-    ) -> Result<T::Input, Failure> {
+    ) -> Result<Map<String, Value>, Failure> {
         let mut texts = self.texts.clone();
-        texts.extend(others.into_iter().map(|(name, text)| (name.to_owned(), text)));
         read_secrets(T::fields(), &mut texts)?;
-        T::Input::from_texts(&texts).map_err(|error| Failure::Usage(error.message()))
+        let mut body = typed_object(T::Input::FIELDS, &texts);
+        for (name, value) in others {
+            texts.insert(name.to_owned(), value.clone());
+            body.insert(name.to_owned(), value);
+        }
+        let read = T::Input::from_texts(&texts).map(drop);
+        read.map_err(|error| Failure::Usage(error.message()))?;
+        Ok(body)
     }
 
     /// What was given.
@@ -196,17 +202,48 @@ pub(crate) fn read_secrets<'f>(
     Ok(())
 }
 
-/// Reads a file, or a line of standard input. At a terminal, it asks for the line.
+/// Reads a file, or a line of standard input.
 fn secret(name: &str, path: &str) -> io::Result<String> {
-    if path != "-" {
-        return args::read_secret(Path::new(path));
-    }
+    if path == "-" { read_line(name) } else { args::read_secret(Path::new(path)) }
+}
+
+/// Reads a line of standard input. At a terminal, it asks for it.
+pub(crate) fn read_line(name: &str) -> io::Result<String> {
     let (input, mut text) = (io::stdin(), String::new());
     if input.is_terminal() {
         writeln!(io::stderr(), "Paste the {name} and press Enter.")?;
     }
     input.lock().take(args::READ_MAX).read_line(&mut text)?;
     Ok(text)
+}
+
+/// Texts as the values of an object's fields.
+pub(crate) fn typed_object(
+    fields: &'static [InputField],
+    texts: &Map<String, Value>,
+) -> Map<String, Value> {
+    let known = texts.iter().map(|(name, text)| {
+        let field = fields.iter().find(|field| field.name == name);
+        (name.clone(), field.map_or_else(|| text.clone(), |field| typed(&(field.shape)(), text)))
+    });
+    known.collect()
+}
+
+/// A text as a value of this shape.
+fn typed(shape: &InputShape, text: &Value) -> Value {
+    match (shape, text) {
+        (InputShape::Flag, _) => (text == YES).into(),
+        (_, Value::String(text)) if text.is_empty() => Value::Null,
+        (
+            InputShape::Minutes(_) | InputShape::Integer(..) | InputShape::Number(_),
+            Value::String(digits),
+        ) => digits.trim().parse::<u32>().map_or_else(|_| text.clone(), Value::from),
+        (InputShape::List { items, .. }, Value::Array(texts)) => {
+            texts.iter().map(|text| typed(items, text)).collect()
+        }
+        (InputShape::Object(fields), Value::Object(texts)) => typed_object(fields, texts).into(),
+        _ => text.clone(),
+    }
 }
 
 /// A duration as minutes, rounded up.

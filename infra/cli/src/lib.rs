@@ -7,6 +7,7 @@
 //! an [`App`] and an output that the caller passes in.
 
 mod agent;
+mod api;
 mod args;
 mod aws;
 mod backup;
@@ -28,7 +29,9 @@ mod output;
 mod plan;
 mod probe;
 mod reconcile;
+mod remote;
 mod sign_in;
+mod site;
 mod status_page;
 mod target;
 mod team;
@@ -48,10 +51,12 @@ use vedette_runtime::{App, Clock, telemetry};
 
 pub use failure::Failure;
 
+use crate::api::Api;
 use crate::aws::Account;
 use crate::doctor::Doctor;
-use crate::maintenance::{OpensTable, run_in_window};
+use crate::maintenance::{OpensApi, run_in_window};
 use crate::output::{Output, printable};
+use crate::remote::{ApiCommand, Login, Logout, Remote};
 use crate::target::{Deployed, Target, open_deployment};
 
 /// The heading for the options that every command has.
@@ -80,37 +85,69 @@ pub struct Cli {
     command: Command,
 }
 
+/// Commands that call the API: on a table with the rights of the operator, or over HTTP with a token.
+#[derive(Debug, Subcommand)]
+enum TeamCommand {
+    /// Teams, the owners of sites
+    Team(ApiCommand<team::Command>),
+    /// Access tokens for the API
+    Token(ApiCommand<token::Command>),
+    /// Issues, and decisions about them
+    Issue(ApiCommand<issue::Command>),
+    /// Maintenance windows, in which problems with sites are expected
+    Maintenance(ApiCommand<maintenance::Command>),
+    /// What people outside a team see of its sites
+    StatusPage(ApiCommand<status_page::Command>),
+    /// What the status checks of a site expect
+    Expectations(ApiCommand<expectations::Command>),
+}
+
+impl TeamCommand {
+    const fn remote(&self) -> &Remote {
+        match self {
+            Self::Team(ApiCommand { remote, .. })
+            | Self::Token(ApiCommand { remote, .. })
+            | Self::Issue(ApiCommand { remote, .. })
+            | Self::Maintenance(ApiCommand { remote, .. })
+            | Self::StatusPage(ApiCommand { remote, .. })
+            | Self::Expectations(ApiCommand { remote, .. }) => remote,
+        }
+    }
+
+    async fn run(&self, api: &Api<'_>, out: &mut Output<'_>) -> Result<(), Failure> {
+        match self {
+            Self::Team(ApiCommand { command, .. }) => command.run(api, out).await,
+            Self::Token(ApiCommand { command, .. }) => command.run(api, out).await,
+            Self::Issue(ApiCommand { command, .. }) => command.run(api, out).await,
+            Self::Maintenance(ApiCommand { command, .. }) => command.run(api, out).await,
+            Self::StatusPage(ApiCommand { command, .. }) => command.run(api, out).await,
+            Self::Expectations(ApiCommand { command, .. }) => command.run(api, out).await,
+        }
+    }
+}
+
 #[derive(Debug, Subcommand)]
 enum Command {
+    #[command(flatten)]
+    Team(TeamCommand),
+    /// Sign in to a service, for commands with --url
+    ///
+    /// Asks for a token, and keeps it in a file that only you can read. Create the token on the dashboard, under Tokens,
+    /// with the scopes that the commands need.
+    Login(Login),
+    /// Forget the token of a service
+    Logout(Logout),
     /// People who use the API
     #[command(subcommand)]
     User(user::Command),
-    /// Teams, the owners of sites
-    #[command(subcommand)]
-    Team(team::Command),
     /// Who belongs to a team
     #[command(subcommand)]
     Member(member::Command),
     /// Create a one-time link that signs a user in
     SignIn(sign_in::SignIn),
-    /// Access tokens for the API
-    #[command(subcommand)]
-    Token(token::Command),
     /// What a team may use
     #[command(subcommand)]
     Plan(plan::Command),
-    /// Issues, and decisions about them
-    #[command(subcommand)]
-    Issue(issue::Command),
-    /// Maintenance windows, in which problems with sites are expected
-    #[command(subcommand)]
-    Maintenance(maintenance::Command),
-    /// What people outside a team see of its sites
-    #[command(subcommand)]
-    StatusPage(status_page::Command),
-    /// What the status checks of a site expect
-    #[command(subcommand)]
-    Expectations(expectations::Command),
     /// Channels: where a team's alerts go
     #[command(subcommand)]
     Channel(channel::Command),
@@ -182,16 +219,13 @@ async fn run(
 ) -> Result<(), Failure> {
     let mut out = Output::new(out, cli.json);
     let done = match &cli.command {
+        Command::Team(command) => command.run(&Api::here(app), &mut out).await,
+        Command::Login(login) => login.run(&mut out).await,
+        Command::Logout(logout) => logout.run(&mut out),
         Command::User(command) => command.run(app, &mut out).await,
-        Command::Team(command) => command.run(app, &mut out).await,
         Command::Member(command) => command.run(app, &mut out).await,
         Command::SignIn(sign_in) => sign_in.run(app, deployed.is_some(), &mut out).await,
-        Command::Token(command) => command.run(app, &mut out).await,
         Command::Plan(command) => command.run(app, &mut out).await,
-        Command::Issue(command) => command.run(app, &mut out).await,
-        Command::Maintenance(command) => command.run(app, deployed.is_some(), &mut out).await,
-        Command::StatusPage(command) => command.run(app, &mut out).await,
-        Command::Expectations(command) => command.run(app, &mut out).await,
         Command::Channel(command) => command.run(app, &mut out).await,
         Command::Agent(_) if deployed.is_some() => {
             Err(Failure::Usage("agents work with a service on one machine only".to_owned()))
@@ -240,6 +274,8 @@ impl Cli {
         let is_aws = self.target.is_aws()?;
         match &self.command {
             Command::Probe(probe) => return probe.run(&Clock::system(), &mut shown).await,
+            Command::Login(login) => return login.run(&mut shown).await,
+            Command::Logout(logout) => return logout.run(&mut shown),
             Command::Copy(copy) => return copy.run(None, &mut shown).await,
             Command::Backup(_) | Command::Restore(_) if is_aws => {
                 return Err(Failure::Usage(BACKED_UP_BY_AWS.to_owned()));
@@ -273,10 +309,15 @@ impl Cli {
             }
             return run.serve().await;
         }
-        if let Command::Maintenance(command) = &self.command
-            && let Some(start) = command.as_wrapper()
-        {
-            return run_in_window(start, self).await;
+        if let Command::Team(command) = &self.command {
+            if let Some(api) = command.remote().api()? {
+                return command.run(&api, &mut shown).await;
+            }
+            if let TeamCommand::Maintenance(ApiCommand { command, .. }) = command
+                && let Some(start) = command.as_wrapper()
+            {
+                return run_in_window(start, self).await;
+            }
         }
         if is_aws {
             return execute_on_aws(self, Account::load().await?, &mut out).await;
@@ -299,17 +340,17 @@ impl Cli {
     }
 }
 
-impl OpensTable for Cli {
-    async fn with_table<T>(
+impl OpensApi for Cli {
+    async fn with_api<T>(
         &self,
-        work: impl AsyncFnOnce(&App) -> Result<T, Failure>,
+        work: impl AsyncFnOnce(&Api<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let done = if self.target.is_aws()? {
             let (app, _) = open_deployment(Account::load().await?, self.target.stack()).await?;
-            work(&app).await
+            work(&Api::here(&app)).await
         } else {
             let opened = self.target.open().await?;
-            let done = work(&opened.app).await;
+            let done = work(&Api::here(&opened.app)).await;
             opened.close().await;
             done
         };

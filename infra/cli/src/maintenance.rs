@@ -7,22 +7,20 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 
 use clap::{Args, Subcommand};
-use jiff::{SignedDuration, Timestamp};
-use serde_json::Value;
-use vedette_actions::{WindowError, add_window, delete_window, end_window};
-use vedette_domain::accounts::audit::By;
-use vedette_domain::accounts::team::Team;
-use vedette_domain::id::{SiteId, TeamId, WindowId};
-use vedette_domain::maintenance::{MaintenanceWindow, NewWindow, Recurrence, WindowResource};
-use vedette_domain::sites::site_url::SiteUrl;
-use vedette_runtime::App;
-use vedette_store::{budget, retry_on_conflict};
+use jiff::SignedDuration;
+use jiff::civil::DateTime;
+use serde_json::{Map, Value};
+use vedette_domain::id::{TeamId, WindowId};
+use vedette_domain::maintenance::{NewWindow, Recurrence};
+use vedette_domain::time_zone::NamedZone;
 
+use crate::api::{Api, Call};
 use crate::given::{Given, Offer};
-use crate::output::{Output, Record, Records};
-use crate::{Failure, args, team};
+use crate::output::{Output, Record, Records, instant_at, text_at};
+use crate::site::{NamedSite, site};
+use crate::{Failure, args};
 
-pub(crate) use wrapped::{OpensTable, run_in_window};
+pub(crate) use wrapped::{OpensApi, run_in_window};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -102,41 +100,25 @@ impl Offer for StartingNow {
 }
 
 impl Command {
-    pub(crate) async fn run(
-        &self,
-        app: &App,
-        is_deployed: bool,
-        out: &mut Output<'_>,
-    ) -> Result<(), Failure> {
-        let now = app.clock.now();
+    pub(crate) async fn run(&self, api: &Api<'_>, out: &mut Output<'_>) -> Result<(), Failure> {
         match self {
             Self::List { team } => {
-                let found = team::find(app, *team).await?.team;
-                let windows = found.windows.current_ones(now);
-                let shown = windows.iter().map(|window| shown(window, now));
+                let list = Call::to("maintenance-windows.list").of("team", team);
+                let windows = api.call(&list).await?.as_array().cloned().unwrap_or_default();
                 let listed = &["window", "name", "sites", "when", "duration", "recurs"];
+                let shown = windows.into_iter().map(shown);
                 Ok(out.show(&Records::new("There are no maintenance windows.\n", listed, shown))?)
             }
-            Self::Add(new) => Ok(out.show(&shown(&new.run(app).await?, now))?),
+            Self::Add(new) => Ok(out.show(&shown(new.run(api).await?))?),
             Self::Start(start) => match start.command() {
-                Some(_) => run_in_window(start, app).await,
-                None => Ok(out.show(&shown(&start.begin(app).await?.window, now))?),
+                Some(_) => run_in_window(start, api).await,
+                None => Ok(out.show(&shown(start.begin(api).await?.window))?),
             },
-            Self::End { which } => {
-                which
-                    .change(app, async |team, window| {
-                        end_window(app, team, window, By::operator(now)).await.map(drop)
-                    })
-                    .await
-            }
+            Self::End { which } => api.call(&which.call("maintenance-windows.end")).await.map(drop),
             Self::Delete { which } => {
-                which
-                    .change(app, async |team, window| {
-                        delete_window(app, team, window, By::operator(now)).await
-                    })
-                    .await
+                api.call(&which.call("maintenance-windows.delete")).await.map(drop)
             }
-            Self::Calendar(command) => command.run(app, is_deployed, out).await,
+            Self::Calendar(command) => command.run(api, out).await,
         }
     }
 
@@ -150,41 +132,22 @@ impl Command {
 }
 
 impl Which {
-    /// Changes the window. After a conflict, applies the change to the team's current windows.
-    async fn change(
-        &self,
-        app: &App,
-        change: impl AsyncFn(&Team, &MaintenanceWindow) -> Result<(), WindowError>,
-    ) -> Result<(), Failure> {
-        retry_on_conflict(budget::WRITE, || async {
-            let team = team::find(app, self.team).await?.team;
-            let id = self.window;
-            let window = team.windows.current(id, app.clock.now()).ok_or_else(|| {
-                Failure::refused(format!("the team has no maintenance window {id}, or it is over"))
-            })?;
-            Ok::<_, Failure>(change(&team, window).await?)
-        })
-        .await
+    fn call(&self, route: &'static str) -> Call {
+        Call::to(route).of("team", self.team).of("window", self.window)
     }
 }
 
 impl Add {
-    async fn run(&self, app: &App) -> Result<MaintenanceWindow, Failure> {
-        let team = self.team;
-        let sites = NamedSites(sites(app, &self.sites).await?);
-        if let Some(of) = sites.teams().find(|of| *of != team) {
-            return Err(Failure::refused(format!("one of the sites belongs to the team {of}")));
-        }
-        save(app, team, &self.window.read(sites.given())?).await
+    async fn run(&self, api: &Api<'_>) -> Result<Value, Failure> {
+        let sites = named(api, &self.sites, Some(self.team)).await?;
+        save(api, self.team, self.window.body(of_sites(&sites))?).await
     }
 }
 
 /// A window that was started.
 pub(crate) struct Started {
     team: TeamId,
-    pub(crate) window: MaintenanceWindow,
-    /// When it ends by itself.
-    until: Option<Timestamp>,
+    window: Value,
 }
 
 impl Start {
@@ -194,116 +157,96 @@ impl Start {
     }
 
     /// Starts the window.
-    pub(crate) async fn begin(&self, app: &App) -> Result<Started, Failure> {
-        let sites = NamedSites(sites(app, &self.sites).await?);
-        let teams: BTreeSet<TeamId> = sites.teams().chain(self.team).collect();
+    pub(crate) async fn begin(&self, api: &Api<'_>) -> Result<Started, Failure> {
+        let sites = named(api, &self.sites, None).await?;
+        let teams: BTreeSet<TeamId> = sites.iter().map(|site| site.team).chain(self.team).collect();
         let team = match teams.iter().collect::<Vec<_>>()[..] {
             [team] => *team,
             _ => return Err(Failure::refused("the sites belong to different teams")),
         };
-        let window = save(app, team, &self.window.read(sites.given())?).await?;
-        let until = window.active_at(app.clock.now()).map(|active| active.end);
-        Ok(Started { team, window, until })
+        let window = save(api, team, self.window.body(of_sites(&sites))?).await?;
+        Ok(Started { team, window })
     }
 }
 
 impl Started {
+    /// When it ends by itself, for people.
+    pub(crate) fn until(&self) -> String {
+        minute(&self.window, "/active_until").unwrap_or_default()
+    }
+
     /// Ends the window, unless it is over or somebody has ended it.
-    pub(crate) async fn end(&self, app: &App) -> Result<(), Failure> {
-        retry_on_conflict(budget::WRITE, || async {
-            let now = app.clock.now();
-            let team = team::find(app, self.team).await?.team;
-            match team.windows.current(self.window.id, now) {
-                Some(window) if window.active_at(now).is_some() => {
-                    Ok(end_window(app, &team, window, By::operator(now)).await.map(drop)?)
-                }
-                _ => Ok::<_, Failure>(()),
+    pub(crate) async fn end(&self, api: &Api<'_>) -> Result<(), Failure> {
+        let of_window = |route| {
+            let window = text_at(&self.window, "/uuid");
+            Call::to(route).of("team", self.team).of("window", window)
+        };
+        match api.call(&of_window("maintenance-windows.get")).await {
+            Ok(window) if window["active_until"].is_string() => {
+                api.call(&of_window("maintenance-windows.end")).await.map(drop)
             }
-        })
-        .await
-    }
-}
-
-/// Adds a window. After a conflict, adds it to the team's current windows.
-async fn save(app: &App, team: TeamId, new: &NewWindow) -> Result<MaintenanceWindow, Failure> {
-    retry_on_conflict(budget::WRITE, || async {
-        let (found, now) = (team::find(app, team).await?.team, app.clock.now());
-        Ok::<_, Failure>(add_window(app, &found, new.clone(), By::operator(now)).await?)
-    })
-    .await
-}
-
-/// The sites with these UUIDs or URLs, each with its team.
-pub(crate) async fn sites(app: &App, named: &[String]) -> Result<Vec<(SiteId, TeamId)>, Failure> {
-    let mut sites = Vec::new();
-    for name in named {
-        sites.push(match SiteId::parse(name) {
-            Some(id) => by_id(app, id).await?,
-            None => by_url(app, name).await?,
-        });
-    }
-    Ok(sites)
-}
-
-/// The sites that a command names, each with its team. If it names none, the window is for all sites of the team.
-struct NamedSites(Vec<(SiteId, TeamId)>);
-
-impl NamedSites {
-    fn teams(&self) -> impl Iterator<Item = TeamId> {
-        self.0.iter().map(|(_, team)| *team)
-    }
-
-    /// The sites of a window, unless it is for all sites.
-    fn given(&self) -> Option<(&'static str, Value)> {
-        let sites = self.0.iter().map(|(id, _)| id.to_string()).collect();
-        (!self.0.is_empty()).then_some(("sites", sites))
-    }
-}
-
-async fn by_id(app: &App, id: SiteId) -> Result<(SiteId, TeamId), Failure> {
-    let found = app.store.site(id.partition()).await?.filter(|found| found.site.id == id);
-    let site = found.ok_or_else(|| Failure::refused(format!("there is no site {id}")))?.site;
-    Ok((id, site.team))
-}
-
-async fn by_url(app: &App, text: &str) -> Result<(SiteId, TeamId), Failure> {
-    let whole = if text.contains("://") { text.to_owned() } else { format!("https://{text}") };
-    let url = SiteUrl::parse(&whole).map_err(|error| Failure::Usage(format!("{text}: {error}")))?;
-    let teams = app.store.teams(app.store.all_teams().await?, app.clock.now()).await?;
-    let mut found = Vec::new();
-    for (id, team) in teams {
-        let directory = app.store.directory(id, team.team.sites as usize).await?;
-        found.extend(directory.into_iter().filter(|row| row.url == url).map(|row| (row.id, id)));
-    }
-    match found[..] {
-        [site] => Ok(site),
-        [] => Err(Failure::refused(format!("no team monitors {url}"))),
-        _ => {
-            Err(Failure::refused(format!("several teams monitor {url}; give the UUID of the site")))
+            Ok(_) | Err(Failure::Refused(_)) => Ok(()),
+            Err(failure) => Err(failure),
         }
     }
 }
 
+async fn save(api: &Api<'_>, team: TeamId, new: Map<String, Value>) -> Result<Value, Failure> {
+    api.call(&Call::to("maintenance-windows.create").of("team", team).sending(new)).await
+}
+
+/// The sites with these UUIDs or URLs.
+async fn named(
+    api: &Api<'_>,
+    named: &[String],
+    team: Option<TeamId>,
+) -> Result<Vec<NamedSite>, Failure> {
+    let mut sites = Vec::new();
+    for name in named {
+        sites.push(site(api, name, team).await?);
+    }
+    Ok(sites)
+}
+
+/// The sites of a window, unless it is for all sites of the team.
+fn of_sites(sites: &[NamedSite]) -> Option<(&'static str, Value)> {
+    let uuids = sites.iter().map(|site| site.uuid.clone()).collect();
+    (!sites.is_empty()).then_some(("sites", uuids))
+}
+
 /// A window as the API shows it, and in words for people.
-fn shown(window: &MaintenanceWindow, now: Timestamp) -> Record<WindowResource> {
-    let resource = WindowResource::new(window, now);
-    let MaintenanceWindow { zone, sites, minutes, rule, start, .. } = window;
-    let when = match (resource.active_until, resource.next_starts_at) {
-        (Some(end), _) => format!("active until {}", zone.minute(end)),
-        (None, Some(start)) => format!("from {}", zone.minute(start)),
+fn shown(window: Value) -> Record<Value> {
+    let when = match (minute(&window, "/active_until"), minute(&window, "/next_starts_at")) {
+        (Some(end), _) => format!("active until {end}"),
+        (None, Some(start)) => format!("from {start}"),
         (None, None) => "over".to_owned(),
     };
-    let words = |rule: &Recurrence| rule.in_words(start.date());
-    Record::of(resource)
-        .labeled("window", window.id.to_string())
-        .labeled("name", window.name.as_str())
-        .labeled(
-            "sites",
-            sites.as_ref().map_or_else(|| "all".to_owned(), |of| of.len().to_string()),
-        )
+    let sites =
+        window["sites"].as_array().map_or_else(|| "all".to_owned(), |of| of.len().to_string());
+    let minutes = window["duration_minutes"].as_i64().unwrap_or_default();
+    let recurs = recurs(&window).unwrap_or_else(|| "once".to_owned());
+    Record::of(window)
+        .field("window", "/uuid")
+        .field("name", "/name")
+        .labeled("sites", sites)
         .labeled("when", when)
-        .labeled("duration", format!("{:#}", SignedDuration::from_mins((*minutes).into())))
-        .labeled("recurs", rule.as_ref().map_or_else(|| "once".to_owned(), words))
+        .labeled("duration", format!("{:#}", SignedDuration::from_mins(minutes)))
+        .labeled("recurs", recurs)
+}
+
+fn zone(window: &Value) -> Option<NamedZone> {
+    NamedZone::parse(window["time_zone"].as_str()?)
+}
+
+/// An instant in the time zone of a window.
+fn minute(window: &Value, pointer: &str) -> Option<String> {
+    Some(zone(window)?.minute(instant_at(window, pointer)?))
+}
+
+fn recurs(window: &Value) -> Option<String> {
+    let rule = Recurrence::parse(window["recurrence"].as_str()?).ok()?;
+    let start: DateTime = window["starts_at"].as_str()?.parse().ok()?;
+    Some(rule.in_words(start.date()))
 }
 
 #[cfg(test)]

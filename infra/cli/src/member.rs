@@ -4,7 +4,7 @@ use clap::{Args, Subcommand};
 use vedette_actions::{add_member, change_role, remove_member};
 use vedette_domain::accounts::account::{Role, User};
 use vedette_domain::accounts::audit::By;
-use vedette_domain::id::{TeamId, UserId};
+use vedette_domain::id::TeamId;
 use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};
 
@@ -102,16 +102,6 @@ async fn list(app: &App, team: TeamId) -> Result<Records, Failure> {
     let shown = members.iter().map(|(user, role)| shown(team, user, *role));
     let listed = &["user", "name", "email", "role"];
     Ok(Records::new("The team has no members.\n", listed, shown))
-}
-
-/// The role of a user in a team, if they belong to it.
-pub(crate) async fn role_in(
-    app: &App,
-    team: TeamId,
-    user: UserId,
-) -> Result<Option<Role>, Failure> {
-    let places = user::memberships(app, user).await?;
-    Ok(places.into_iter().find(|place| place.team == team).map(|place| place.role))
 }
 
 fn shown(team: TeamId, user: &User, role: Role) -> Record {

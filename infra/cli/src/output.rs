@@ -54,6 +54,38 @@ impl<T> Record<T> {
     }
 }
 
+impl Record<Value> {
+    /// Adds a field of the resource, which a JSON pointer names, for people.
+    pub(crate) fn field(self, label: &'static str, pointer: &str) -> Self {
+        let text = text_at(&self.resource, pointer);
+        self.labeled(label, text)
+    }
+
+    /// Adds an instant.
+    pub(crate) fn instant(self, label: &'static str, pointer: &str) -> Self {
+        let at = instant_at(&self.resource, pointer);
+        self.labeled(label, moment_or_dash(at))
+    }
+}
+
+/// A field of a resource in words.
+pub(crate) fn text_at(resource: &Value, pointer: &str) -> String {
+    match resource.pointer(pointer) {
+        None | Some(Value::Null) => "-".to_owned(),
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(entries)) if entries.is_empty() => "-".to_owned(),
+        Some(Value::Array(entries)) => {
+            entries.iter().map(|entry| text_at(entry, "")).collect::<Vec<_>>().join(" ")
+        }
+        Some(other) => other.to_string(),
+    }
+}
+
+/// A field of a resource that is an instant.
+pub(crate) fn instant_at(resource: &Value, pointer: &str) -> Option<Timestamp> {
+    resource.pointer(pointer)?.as_str()?.parse().ok()
+}
+
 impl Record {
     /// Adds a field with its name for programs, its label for people, and its value. People see no field without a
     /// label.

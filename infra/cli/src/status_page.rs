@@ -3,22 +3,16 @@
 mod incident;
 
 use clap::{Args, Subcommand};
-use serde_json::Value;
-use vedette_actions::{create_status_page, delete_status_page, edit_status_page};
-use vedette_domain::accounts::audit::By;
-use vedette_domain::alerts::link;
+use serde_json::{Value, json};
 use vedette_domain::id::{ComponentId, TeamId};
-use vedette_domain::status_pages::{
-    ComponentInput, GroupInput, NewPage, PageEdit, StatusPage, StatusPageResource,
-};
-use vedette_runtime::App;
-use vedette_store::{TeamWithSettings, budget, retry_on_conflict};
+use vedette_domain::status_pages::{ComponentInput, GroupInput, NewPage, PageEdit};
 
 use self::incident::IncidentCommand;
+use crate::api::{Api, Call};
 use crate::given::Given;
-use crate::maintenance::sites;
-use crate::output::{Output, Record, Records, table};
-use crate::{Failure, args, team};
+use crate::output::{Output, Record, Records, table, text_at};
+use crate::site::site;
+use crate::{Failure, args};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -97,152 +91,139 @@ pub(crate) struct AddComponent {
 }
 
 impl Command {
-    pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
-        match self {
+    pub(crate) async fn run(&self, api: &Api<'_>, out: &mut Output<'_>) -> Result<(), Failure> {
+        let page = match self {
             Self::List { team } => {
-                team::find(app, *team).await?;
-                let mut pages = app.store.status_pages(*team).await?;
-                pages.sort_by_key(|page| (page.created_at, page.id));
-                let shown = pages.iter().map(|page| shown(app, page));
+                let pages = pages(api, *team).await?.into_iter().map(shown);
                 let listed = &["page", "name", "slug", "components"];
-                Ok(out.show(&Records::new("There are no status pages.\n", listed, shown))?)
+                return Ok(out.show(&Records::new(
+                    "There are no status pages.\n",
+                    listed,
+                    pages,
+                ))?);
             }
-            Self::Create(new) => Ok(out.show(&shown(app, &new.run(app).await?))?),
-            Self::Show { which } => Ok(out.show(&shown(app, &which.find(app).await?.1))?),
+            Self::Create(new) => {
+                let create = Call::to("status-pages.create").of("team", new.team);
+                api.call(&create.sending(new.page.body([])?)).await?
+            }
+            Self::Show { which } => which.find(api).await?,
             Self::Edit(edit) => {
-                let page = change(app, &edit.which, |_| edit.edit.read([])).await?;
-                Ok(out.show(&shown(app, &page))?)
+                let page = edit.which.find(api).await?;
+                update(api, edit.which.team, &page, edit.edit.body([])?).await?
             }
-            Self::AddComponent(new) => Ok(out.show(&shown(app, &new.run(app).await?))?),
+            Self::AddComponent(new) => new.run(api).await?,
             Self::RemoveComponent { which, component } => {
-                let page = change(app, which, |page| without(page, *component)).await?;
-                Ok(out.show(&shown(app, &page))?)
+                let page = which.find(api).await?;
+                let groups = without(&page, &component.to_string())?;
+                update(api, which.team, &page, json!({ "groups": groups })).await?
             }
             Self::Delete { which } => {
-                retry_on_conflict(budget::WRITE, || async {
-                    let (team, page) = which.find(app).await?;
-                    let by = By::operator(app.clock.now());
-                    Ok::<_, Failure>(delete_status_page(app, &team.team, &page, by).await?)
-                })
-                .await
+                let page = which.find(api).await?;
+                api.call(&which.call("status-pages.delete", &page)).await?;
+                return Ok(());
             }
-            Self::Incident(command) => command.run(app, out).await,
-        }
+            Self::Incident(command) => return command.run(api, out).await,
+        };
+        Ok(out.show(&shown(page))?)
     }
 }
 
 impl Which {
-    async fn find(&self, app: &App) -> Result<(TeamWithSettings, StatusPage), Failure> {
-        let team = team::find(app, self.team).await?;
-        let pages = app.store.status_pages(self.team).await?;
-        let page = pages.into_iter().find(|page| {
-            page.slug.as_str() == self.page || page.id.to_string() == self.page.to_lowercase()
-        });
+    async fn find(&self, api: &Api<'_>) -> Result<Value, Failure> {
+        let is_meant =
+            |page: &Value| page["slug"] == *self.page || page["uuid"] == *self.page.to_lowercase();
+        let pages = pages(api, self.team).await?;
         let name = &self.page;
-        let page =
-            page.ok_or_else(|| Failure::refused(format!("the team has no status page {name}")))?;
-        Ok((team, page))
+        let page = pages.into_iter().find(is_meant);
+        page.ok_or_else(|| Failure::refused(format!("the team has no status page {name}")))
+    }
+
+    /// A call of a route below the page.
+    fn call(&self, route: &'static str, page: &Value) -> Call {
+        Call::to(route).of("team", self.team).of("status_page", text_at(page, "/uuid"))
     }
 }
 
-impl Create {
-    async fn run(&self, app: &App) -> Result<StatusPage, Failure> {
-        let by = By::operator(app.clock.now());
-        let team = team::find(app, self.team).await?.team;
-        Ok(create_status_page(app, &team, self.page.read([])?, by).await?)
-    }
+async fn pages(api: &Api<'_>, team: TeamId) -> Result<Vec<Value>, Failure> {
+    let pages = api.call(&Call::to("status-pages.list").of("team", team)).await?;
+    Ok(pages.as_array().cloned().unwrap_or_default())
+}
+
+async fn update(
+    api: &Api<'_>,
+    team: TeamId,
+    page: &Value,
+    edit: impl Into<Value>,
+) -> Result<Value, Failure> {
+    let call = Call::to("status-pages.update").of("team", team);
+    api.call(&call.of("status_page", text_at(page, "/uuid")).sending(edit)).await
 }
 
 impl AddComponent {
-    async fn run(&self, app: &App) -> Result<StatusPage, Failure> {
-        let site = match sites(app, std::slice::from_ref(&self.site)).await?[..] {
-            [(site, team)] if team == self.which.team => site,
-            _ => return Err(Failure::refused("the site belongs to another team")),
-        };
-        change(app, &self.which, |page| {
-            let mut groups = chosen(page);
-            let component = self.component.read([("site", site.to_string().into())])?;
-            let mut new = self.group.read([("components", Value::Array(Vec::new()))])?;
-            match groups.iter_mut().find(|group| group.name == new.name) {
-                Some(group) => group.components.push(component),
-                None => {
-                    new.components.push(component);
-                    groups.push(new);
+    async fn run(&self, api: &Api<'_>) -> Result<Value, Failure> {
+        let site = site(api, &self.site, Some(self.which.team)).await?;
+        let page = self.which.find(api).await?;
+        let component = self.component.body([("site", site.uuid.into())])?;
+        let group = self.group.body([("components", Value::Array(Vec::new()))])?;
+        let mut groups = groups(&page);
+        let name = group.get("name").cloned().unwrap_or_default();
+        match groups.iter_mut().find(|group| group["name"] == name) {
+            Some(group) => {
+                if let Value::Array(components) = &mut group["components"] {
+                    components.push(component.into());
                 }
             }
-            Ok(PageEdit { groups: Some(groups), ..PageEdit::default() })
-        })
-        .await
+            None => groups.push(json!({ "name": name, "components": [component] })),
+        }
+        update(api, self.which.team, &page, json!({ "groups": groups })).await
     }
 }
 
-/// The groups of a page as they were chosen.
-fn chosen(page: &StatusPage) -> Vec<GroupInput> {
-    let groups = page.groups.iter().map(|group| GroupInput {
-        name: group.name.clone(),
-        components: group
-            .components
-            .iter()
-            .map(|component| ComponentInput {
-                uuid: Some(component.id),
-                name: component.name.clone(),
-                site: component.site,
-                response_time: component.publishes_response_time,
-            })
-            .collect(),
-    });
-    groups.collect()
+fn groups(page: &Value) -> Vec<Value> {
+    page["groups"].as_array().cloned().unwrap_or_default()
 }
 
-fn without(page: &StatusPage, component: ComponentId) -> Result<PageEdit, Failure> {
-    if page.component(component).is_none() {
+fn components(group: &Value) -> &[Value] {
+    group["components"].as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The groups of a page without a component, and without groups that are empty then.
+fn without(page: &Value, component: &str) -> Result<Vec<Value>, Failure> {
+    let mut groups = groups(page);
+    if !groups.iter().flat_map(components).any(|known| known["uuid"] == component) {
         return Err(Failure::refused(format!("the status page has no component {component}")));
     }
-    let mut groups = chosen(page);
     for group in &mut groups {
-        group.components.retain(|known| known.uuid != Some(component));
+        if let Value::Array(components) = &mut group["components"] {
+            components.retain(|known| known["uuid"] != component);
+        }
     }
-    groups.retain(|group| !group.components.is_empty());
-    Ok(PageEdit { groups: Some(groups), ..PageEdit::default() })
+    groups.retain(|group| !components(group).is_empty());
+    Ok(groups)
 }
 
-/// Changes a page. After a conflict, applies the change to the current page.
-async fn change(
-    app: &App,
-    which: &Which,
-    edit: impl Fn(&StatusPage) -> Result<PageEdit, Failure>,
-) -> Result<StatusPage, Failure> {
-    retry_on_conflict(budget::WRITE, || async {
-        let page = which.find(app).await?.1;
-        let (edit, now) = (edit(&page)?, app.clock.now());
-        Ok::<_, Failure>(edit_status_page(app, &page, edit, By::operator(now)).await?)
-    })
-    .await
-}
-
-/// A status page as the API shows it, and in words for people.
-fn shown(app: &App, page: &StatusPage) -> Record<StatusPageResource> {
-    let base = app.service.pages_base();
-    let url = base.map(|base| link::status_page(base, &page.address()));
-    let rows = page.groups.iter().flat_map(|group| {
-        let name = group.name.as_deref().unwrap_or("-");
-        group.components.iter().map(move |component| {
-            let (id, site) = (component.id.to_string(), component.site.to_string());
-            [id, name.to_owned(), component.name.clone(), site]
+fn shown(page: Value) -> Record<Value> {
+    let groups = groups(&page);
+    let rows = groups.iter().flat_map(|group| {
+        let name = text_at(group, "/name");
+        components(group).iter().map(move |component| {
+            let text = |pointer| text_at(component, pointer);
+            [text("/uuid"), name.clone(), text("/name"), text("/site")]
         })
     });
-    let mut rows = rows.peekable();
-    let details = match rows.peek() {
-        None => String::new(),
-        Some(_) => format!("\n{}", table(["COMPONENT", "GROUP", "NAME", "SITE"], rows)),
+    let rows: Vec<_> = rows.collect();
+    let count = rows.len().to_string();
+    let details = match rows.is_empty() {
+        true => String::new(),
+        false => format!("\n{}", table(["COMPONENT", "GROUP", "NAME", "SITE"], rows)),
     };
-    Record::of(StatusPageResource::new(page, base))
-        .labeled("page", page.id.to_string())
-        .labeled("name", page.name.as_str())
-        .labeled("slug", page.slug.to_string())
-        .labeled("components", page.components().count().to_string())
+    Record::of(page)
+        .field("page", "/uuid")
+        .field("name", "/name")
+        .field("slug", "/slug")
+        .labeled("components", count)
         // Where readers find it, if the service knows its own address.
-        .labeled("url", url.as_deref().unwrap_or("-"))
+        .field("url", "/url")
         .with_details(details)
 }
 

@@ -1,10 +1,9 @@
 //! `vedette team`: manages teams.
 
 use clap::Subcommand;
-use serde_json::json;
-use vedette_actions::change_time_zone;
+use serde_json::{Value, json};
+use vedette_api::Operator;
 use vedette_domain::accounts::account::{Membership, Role};
-use vedette_domain::accounts::audit::By;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::team::Team;
 use vedette_domain::id::TeamId;
@@ -13,8 +12,9 @@ use vedette_domain::time_zone::NamedZone;
 use vedette_runtime::App;
 use vedette_store::TeamWithSettings;
 
-use crate::output::{Output, Record, Records, yes_no};
-use crate::{Failure, args, user};
+use crate::api::{Api, Call};
+use crate::output::{Output, Record, Records, text_at, yes_no};
+use crate::{Failure, args};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -23,20 +23,29 @@ pub(crate) enum Command {
         /// Display name
         #[arg(long, value_parser = args::name)]
         name: String,
-        /// Email address of the user who owns it
+        /// Email address of the user who owns it. With --url, it is the owner of the token
         #[arg(long, value_name = "EMAIL", value_parser = args::email)]
-        owner: String,
-        /// Its plan
+        owner: Option<String>,
+        /// Its plan, which only the operator chooses
         #[arg(long, default_value = Team::PLAN.as_str(), value_parser = args::plan())]
         plan: Plan,
     },
-    /// List all teams
+    /// List all teams; with --url, those of the token's owner
     List,
     /// Show a team and its usage
     Show {
         /// The team
         #[arg(value_parser = args::team_id)]
         team: TeamId,
+    },
+    /// Give a team another name
+    Rename {
+        /// The team
+        #[arg(value_parser = args::team_id)]
+        team: TeamId,
+        /// Display name
+        #[arg(value_parser = args::name)]
+        name: String,
     },
     /// Choose the time zone of a team's quiet time and alerts
     TimeZone {
@@ -50,44 +59,74 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
-        match self {
+    pub(crate) async fn run(&self, api: &Api<'_>, out: &mut Output<'_>) -> Result<(), Failure> {
+        let team = match self {
             Self::Create { name, owner, plan } => {
-                let team = create(app, name, owner, *plan).await?;
-                show(app, team, out).await
+                create(api, name, owner.as_deref(), *plan).await?
             }
-            Self::List => list(app, out).await,
-            Self::Show { team } => show(app, *team, out).await,
+            Self::List => return list(api, out).await,
+            Self::Show { team } => *team,
+            Self::Rename { team, name } => {
+                let rename = Call::to("teams.update").of("team", team);
+                api.call(&rename.sending(json!({ "name": name }))).await?;
+                *team
+            }
             Self::TimeZone { team, zone } => {
-                let found = find(app, *team).await?;
-                let now = app.clock.now();
-                change_time_zone(app, found.team, zone.clone(), By::operator(now)).await?;
-                show(app, *team, out).await
+                let change = Call::to("time-zone.update").of("team", team);
+                api.call(&change.sending(json!({ "time_zone": zone.name() }))).await?;
+                *team
+            }
+        };
+        match api {
+            Api::Here(app, _) => show(app, team, out).await,
+            Api::There(..) => {
+                let team = api.call(&Call::to("teams.get").of("team", team)).await?;
+                Ok(out.show(&resource(team))?)
             }
         }
     }
 }
 
-async fn create(app: &App, name: &str, owner: &str, plan: Plan) -> Result<TeamId, Failure> {
-    let owner = user::by_email(app, owner).await?;
-    let now = app.clock.now();
+/// Creates a team: the operator for any user and with any plan, others for themselves.
+async fn create(
+    api: &Api<'_>,
+    name: &str,
+    owner: Option<&str>,
+    plan: Plan,
+) -> Result<TeamId, Failure> {
+    let Api::Here(app, Operator { user: Some(user) }) = api.acting_as("--owner", owner).await?
+    else {
+        if plan != Team::PLAN {
+            return Err(Failure::Usage("only the operator chooses a plan; omit --plan".to_owned()));
+        }
+        let team = api.call(&Call::to("teams.create").sending(json!({ "name": name }))).await?;
+        let id = team["uuid"].as_str().and_then(TeamId::parse);
+        return id.ok_or_else(|| Failure::refused("the service did not answer with a team"));
+    };
     let id = app.entropy.team_id().map_err(Failure::because)?;
-    let team = Team::new(id, name, plan, now);
-    let owner = Membership { team: team.id, user: owner.id, role: Role::Owner };
+    let team = Team::new(id, name, plan, app.clock.now());
+    let owner = Membership { team: team.id, user, role: Role::Owner };
     app.store.create_team(&team, &Settings::defaults(plan), &owner).await?;
     Ok(team.id)
 }
 
-async fn list(app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
-    let ids = app.store.all_teams().await?;
-    let teams = app.store.teams(ids, app.clock.now()).await?;
+const NONE: &str = "There are no teams.\n";
+const LISTED: &[&str] = &["team", "name", "plan", "sites", "seats"];
+
+/// All teams for the operator, or those of the token's owner.
+async fn list(api: &Api<'_>, out: &mut Output<'_>) -> Result<(), Failure> {
+    let Api::Here(app, _) = api else {
+        let teams = api.call(&Call::to("teams.list")).await?;
+        let teams = teams.as_array().cloned().unwrap_or_default().into_iter().map(resource);
+        return Ok(out.show(&Records::new(NONE, LISTED, teams))?);
+    };
+    let teams = app.store.teams(app.store.all_teams().await?, app.clock.now()).await?;
     let mut teams: Vec<_> = teams.values().collect();
     teams.sort_by_key(|found| (found.team.created_at, found.team.id));
-    let listed = &["team", "name", "plan", "sites", "seats"];
-    Ok(out.show(&Records::new("There are no teams.\n", listed, teams.into_iter().map(shown)))?)
+    Ok(out.show(&Records::new(NONE, LISTED, teams.into_iter().map(shown)))?)
 }
 
-/// Shows the current state of a team.
+/// Shows the operator the current state of a team.
 pub(crate) async fn show(app: &App, team: TeamId, out: &mut Output<'_>) -> Result<(), Failure> {
     Ok(out.show(&shown(&find(app, team).await?))?)
 }
@@ -98,6 +137,29 @@ pub(crate) async fn find(app: &App, team: TeamId) -> Result<TeamWithSettings, Fa
     found.ok_or_else(|| Failure::refused(format!("there is no team {team}")))
 }
 
+/// A team as the API shows it.
+fn resource(team: Value) -> Record<Value> {
+    let of = |what: &str| {
+        let used = text_at(&team, &format!("/limits/{what}/used"));
+        match text_at(&team, &format!("/limits/{what}/limit")) {
+            limit if limit == "-" => used,
+            limit => format!("{used} of {limit}"),
+        }
+    };
+    let (sites, seats) = (of("sites"), of("seats"));
+    let checks = format!("{} this month", of("manual_checks"));
+    Record::of(team)
+        .field("team", "/uuid")
+        .field("name", "/name")
+        .field("plan", "/limits/plan")
+        .labeled("sites", sites)
+        .labeled("seats", seats)
+        .labeled("manual checks", checks)
+        .instant("created", "/created_at")
+        .instant("updated", "/updated_at")
+}
+
+/// A team as the operator sees it, even if its plan is inactive.
 fn shown(found: &TeamWithSettings) -> Record {
     let team = &found.team;
     let limits = team.plan.limits();

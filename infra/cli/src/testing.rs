@@ -54,7 +54,7 @@ impl Ran {
         Self { code, out: String::from_utf8(out).expect("text"), said }
     }
 
-    fn document(self, command: &str) -> Value {
+    pub(crate) fn document(self, command: &str) -> Value {
         assert_eq!((self.code, self.said.as_str()), (0, ""), "{command}");
         serde_json::from_str(&self.out).expect("one JSON document")
     }

@@ -1,41 +1,42 @@
 //! `vedette token`: manages access tokens of the API. A secret is shown once, when its token is created.
 
 use clap::{Args, Subcommand};
-use jiff::Timestamp;
-use serde_json::json;
-use vedette_actions::{create_token, revoke_token};
-use vedette_domain::accounts::account::{NewToken, Scope, Token};
-use vedette_domain::accounts::audit::By;
-use vedette_runtime::App;
+use serde_json::Value;
+use vedette_domain::accounts::account::{NewToken, Scope};
 
+use crate::api::{Api, Call};
 use crate::given::Given;
-use crate::output::{Output, Record, Records};
-use crate::{Failure, args, user};
+use crate::output::{Output, Record, Records, text_at};
+use crate::{Failure, args};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Create a token and print its secret once
     Create {
-        /// Address of the owner
-        #[arg(long, value_parser = args::email)]
-        email: String,
+        #[command(flatten)]
+        owner: Owner,
         #[command(flatten)]
         token: Given<NewToken>,
     },
     /// List a user's tokens, without their secrets
     List {
-        /// Address of the owner
-        #[arg(long, value_parser = args::email)]
-        email: String,
+        #[command(flatten)]
+        owner: Owner,
     },
     /// Revoke a token
     Revoke {
-        /// Address of the owner
-        #[arg(long, value_parser = args::email)]
-        email: String,
+        #[command(flatten)]
+        owner: Owner,
         #[command(flatten)]
         which: Which,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Owner {
+    /// Address of the owner. With --url, it is the owner of the token that is sent
+    #[arg(long, value_parser = args::email)]
+    email: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -50,74 +51,80 @@ pub(crate) struct Which {
 }
 
 impl Which {
-    fn is(&self, token: &Token) -> bool {
+    fn is(&self, token: &Value) -> bool {
         let Self { name, hash } = self;
-        name.as_ref().is_none_or(|name| token.name == *name)
-            && hash.as_ref().is_none_or(|hash| token.hash.0.starts_with(hash))
+        name.as_ref().is_none_or(|name| token["name"] == **name)
+            && hash.as_ref().is_none_or(|hash| text_at(token, "/hash").starts_with(hash))
     }
 }
 
 impl Command {
-    pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
+    pub(crate) async fn run(&self, api: &Api<'_>, out: &mut Output<'_>) -> Result<(), Failure> {
+        let (Self::Create { owner, .. } | Self::List { owner } | Self::Revoke { owner, .. }) = self;
+        let api = &api.acting_as("--email", owner.email.as_deref()).await?;
         match self {
-            Self::Create { email, token } => {
-                let user = user::by_email(app, email).await?;
-                let new = token.read([])?;
-                let (secret, token) =
-                    create_token(app, user.id, new, None, By::operator(app.clock.now())).await?;
-                let shown = shown(&token, None).with("secret", "secret", secret.reveal());
+            Self::Create { token, .. } => {
+                let created = Call::to("tokens.create").sending(token.body([])?);
+                let shown = shown(api.call(&created).await?).field("secret", "/secret");
                 let kept = "\nVedette does not keep the secret, so it cannot be shown again.\n";
                 Ok(out.show(&shown.with_details(kept))?)
             }
-            Self::List { email } => Ok(out.show(&list(app, email).await?)?),
-            Self::Revoke { email, which } => Ok(out.show(&revoke(app, email, which).await?)?),
+            Self::List { .. } => {
+                let listed = &["hash", "name", "scopes", "last used", "expires"];
+                let tokens = tokens(api).await?.into_iter().map(shown);
+                Ok(out.show(&Records::new("The user has no tokens.\n", listed, tokens))?)
+            }
+            Self::Revoke { which, .. } => Ok(out.show(&revoke(api, which).await?)?),
         }
     }
 }
 
-async fn list(app: &App, email: &str) -> Result<Records, Failure> {
-    let user = user::by_email(app, email).await?;
-    let tokens = app.store.tokens_of(user.id).await?;
-    let listed = &["hash", "name", "scopes", "last used", "expires"];
-    let shown = tokens.iter().map(|(token, last_use)| shown(token, *last_use));
-    Ok(Records::new("The user has no tokens.\n", listed, shown))
+async fn tokens(api: &Api<'_>) -> Result<Vec<Value>, Failure> {
+    let tokens = api.call(&Call::to("tokens.list")).await?;
+    Ok(tokens.as_array().cloned().unwrap_or_default())
 }
 
-async fn revoke(app: &App, email: &str, which: &Which) -> Result<Record, Failure> {
-    let user = user::by_email(app, email).await?;
-    let mut tokens = app.store.tokens_of(user.id).await?;
-    tokens.retain(|(token, _)| which.is(token));
+async fn revoke(api: &Api<'_>, which: &Which) -> Result<Record<Value>, Failure> {
+    let mut tokens = tokens(api).await?;
+    tokens.retain(|token| which.is(token));
     match <[_; 1]>::try_from(tokens) {
-        Ok([(token, last_use)]) => {
-            revoke_token(app, &token, By::operator(app.clock.now())).await?;
-            let said = format!("Token {}, {}, no longer works.", token.hash.short(), token.name);
-            Ok(shown(&token, last_use).saying(said))
+        Ok([token]) => {
+            let (hash, name) = (text_at(&token, "/hash"), text_at(&token, "/name"));
+            api.call(&Call::to("tokens.revoke").of("token", &hash)).await?;
+            let said = format!("Token {}, {name}, no longer works.", short(&hash));
+            Ok(shown(token).saying(said))
         }
-        Err(tokens) if tokens.is_empty() => {
-            Err(Failure::refused(format!("{email} has no such token")))
-        }
+        Err(tokens) if tokens.is_empty() => Err(Failure::refused("the user has no such token")),
         Err(tokens) => {
             let count = tokens.len();
             Err(Failure::refused(format!(
-                "{email} has {count} such tokens; choose one with --hash"
+                "the user has {count} such tokens; choose one with --hash"
             )))
         }
     }
 }
 
-fn shown(token: &Token, last_used_at: Option<Timestamp>) -> Record {
-    let scopes = match &token.scopes[..] {
-        scopes if *scopes == Scope::DEFAULT => "default".to_owned(),
-        scopes if scopes.len() == Scope::ALL.len() => "all".to_owned(),
-        _ => token.scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(" "),
+/// As many digits of a hash as tell tokens apart.
+fn short(hash: &str) -> &str {
+    hash.get(..12).unwrap_or(hash)
+}
+
+fn shown(token: Value) -> Record<Value> {
+    let names =
+        |scopes: &[Scope]| scopes.iter().map(|scope| scope.as_str()).collect::<Vec<_>>().join(" ");
+    let scopes = match text_at(&token, "/scopes") {
+        scopes if scopes == names(&Scope::DEFAULT) => "default".to_owned(),
+        scopes if scopes == names(&Scope::ALL) => "all".to_owned(),
+        scopes => scopes,
     };
-    Record::default()
-        .with("hash", "hash", token.hash.short())
-        .with("name", "name", token.name.as_str())
-        .worded("scopes", "scopes", json!(token.scopes), scopes)
-        .at("created_at", "created", token.created_at)
-        .at("last_used_at", "last used", last_used_at)
-        .at("expires_at", "expires", token.expires_at)
+    let hash = short(&text_at(&token, "/hash")).to_owned();
+    Record::of(token)
+        .labeled("hash", hash)
+        .field("name", "/name")
+        .labeled("scopes", scopes)
+        .instant("created", "/created_at")
+        .instant("last used", "/last_used_at")
+        .instant("expires", "/expires_at")
 }
 
 #[cfg(test)]
@@ -138,7 +145,7 @@ mod tests {
         {
           "created_at": "2026-11-20T09:54:00+00:00",
           "expires_at": "2026-11-27T09:54:00+00:00",
-          "hash": "c4b7752a7508",
+          "hash": "c4b7752a7508ec92279114df95772c72982c2cee8ab398635d869b815b93df9b",
           "last_used_at": null,
           "name": "ci",
           "scopes": [
@@ -213,16 +220,16 @@ mod tests {
         let second = bench.json(create).await;
         let revoke = "token revoke --email ada@example.com";
         let said = bench.refused(&format!("{revoke} --name ci")).await;
-        assert_eq!(said, "ada@example.com has 2 such tokens; choose one with --hash");
+        assert_eq!(said, "the user has 2 such tokens; choose one with --hash");
         let hash = second["hash"].as_str().expect("a hash");
         let revoked = bench.run(&format!("{revoke} --hash {}", &hash[..8])).await;
-        assert_eq!(revoked.out, format!("Token {hash}, ci, no longer works.\n"));
+        assert_eq!(revoked.out, format!("Token {}, ci, no longer works.\n", &hash[..12]));
         let secret = second["secret"].as_str().and_then(Secret::parse).expect("a secret");
         assert!(bench.app.store.token(&secret.hash()).await.expect("an answer").is_none());
         let revoked = bench.json(&format!("{revoke} --name ci")).await;
         assert_eq!(revoked["hash"], first["hash"]);
         let said = bench.refused(&format!("{revoke} --name ci")).await;
-        assert_eq!(said, "ada@example.com has no such token");
+        assert_eq!(said, "the user has no such token");
         for wrong in ["", "--hash abc", "--name ci --hash abcdef12"] {
             assert_eq!(bench.run(&format!("{revoke} {wrong}")).await.code, 2, "{wrong}");
         }

@@ -295,7 +295,8 @@ impl Gateway {
         }
         let (found, head) = dispatch(head);
         let (name, headers) = (found.route.name, &head.headers);
-        let served = serve(&Api, &self.app, found, &head, move |sender| body.read(headers, sender));
+        let served =
+            serve(&Api::Public, &self.app, found, &head, move |sender| body.read(headers, sender));
         within_time(name, served).await
     }
 }

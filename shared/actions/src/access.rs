@@ -4,7 +4,7 @@ use futures::try_join;
 use jiff::Timestamp;
 use vedette_domain::accounts::access::AccessRefusal;
 use vedette_domain::accounts::account::{Membership, Permission, Role, User};
-use vedette_domain::accounts::audit::By;
+use vedette_domain::accounts::audit::{Actor, By};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{CheckId, IssueId, Partition, SiteId, TeamId};
 use vedette_domain::sites::settings::Settings;
@@ -14,9 +14,11 @@ use vedette_store::{
 
 use crate::AccessError;
 
-/// A user who has authenticated with a token or a session.
+/// A user who has authenticated with a token or a session, or in whose name the operator works.
 #[derive(Debug, Clone)]
 pub struct Caller {
+    /// Who the audit log names: the user, or the operator.
+    pub actor: Actor,
     /// The user.
     pub user: User,
     /// The teams they belong to.
@@ -26,9 +28,14 @@ pub struct Caller {
 }
 
 impl Caller {
+    /// A user who has authenticated.
+    pub const fn new(user: User, memberships: Vec<Membership>, now: Timestamp) -> Self {
+        Self { actor: Actor::User(user.id), user, memberships, now }
+    }
+
     /// The caller as the audit log names them.
     pub const fn by(&self) -> By {
-        By::user(self.user.id, self.now)
+        By { actor: self.actor, now: self.now }
     }
 
     /// The caller's role in a team.

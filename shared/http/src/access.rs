@@ -116,7 +116,7 @@ pub async fn authenticate(
         .map_err(|error| unknown(error.into()))?
         .filter(|account| account.user.email_verified_at.is_some())
         .ok_or_else(|| unknown(ApiError::Unauthenticated("Your email address is not verified.")))?;
-    let caller = Caller { user: account.user, memberships: account.memberships, now };
+    let caller = Caller::new(account.user, account.memberships, now);
 
     let (Throttle::PerToken(limit) | Throttle::CheckRuns(limit)) = throttle;
     let all = hold_both(&requests, limit, now).map_err(|(error, rate)| (error, Some(rate)))?;

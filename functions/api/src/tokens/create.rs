@@ -11,7 +11,7 @@ use crate::Context;
 
 pub(crate) async fn handle(context: Context<'_>) -> Result<Response, ApiError> {
     let (new, caller) = (NewToken::from_json(context.body)?, context.caller);
-    let made = create_token(context.app, caller.user.id, new, Some(context.token), caller.by());
+    let made = create_token(context.app, caller.user.id, new, context.token, caller.by());
     let (secret, token) = made.await?;
     let path = context.links.to(&format!("/me/tokens/{}", token.hash.0));
     let shown = NewTokenResource::new(TokenResource::new(&token, None), &secret);

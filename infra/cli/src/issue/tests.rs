@@ -5,18 +5,18 @@ use std::io::Write as _;
 use futures::future::join;
 use jiff::SignedDuration;
 use tempfile::NamedTempFile;
-use vedette_domain::accounts::audit::By;
+use vedette_domain::accounts::audit::Actor;
 use vedette_domain::alerts::delivery::DeliveryState;
 use vedette_domain::alerts::due::Notified;
 use vedette_domain::checks::check::{Finish, StatusResult, ToolResult};
 use vedette_domain::checks::schedule::TimeScale;
 use vedette_domain::checks::tool::{RunReason, Tool};
-use vedette_domain::id::{ChannelId, CheckId};
+use vedette_domain::id::{ChannelId, CheckId, IssueId, SiteId};
 use vedette_domain::issues::Fingerprint;
 use vedette_domain::issues::record::{IssueChange, IssueEvent, follow};
 use vedette_domain::locations::Votes;
 use vedette_runtime::Destination;
-use vedette_store::{Changes, ChannelRef, MayConflict as _, SiteWithTools};
+use vedette_store::{Changes, ChannelRef, SiteWithTools};
 
 use super::*;
 use crate::testing::{Bench, SITE};
@@ -88,23 +88,10 @@ async fn check(bench: &Bench, code: u16) {
 async fn an_issue_is_listed_taken_and_resolved() {
     let (bench, team, issue) = bench().await;
     let listed = bench.json(&format!("issue list --team {team}")).await;
-    insta::assert_json_snapshot!(listed, @r#"
-    [
-      {
-        "fingerprint": "status:down",
-        "opened_at": "2026-11-20T09:56:00+00:00",
-        "severity": "critical",
-        "site": {
-          "name": "Shop",
-          "url": "https://shop.example.com",
-          "uuid": "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01"
-        },
-        "status": "open",
-        "tool": "status",
-        "uuid": "01a1f862-6380-8100-8a55-6c1f3b7d9e01"
-      }
-    ]
-    "#);
+    assert_eq!(
+        (&listed[0]["fingerprint"], &listed[0]["type"]),
+        (&json!("status:down"), &json!("status"))
+    );
     insta::assert_snapshot!(bench.run(&format!("issue list --team {team}")).await.out, @r"
     ISSUE                                 STATUS  SEVERITY  WHAT         SITE                      OPENED
     01a1f862-6380-8100-8a55-6c1f3b7d9e01  open    critical  status:down  https://shop.example.com  2026-11-20 09:56:00 UTC
@@ -119,47 +106,32 @@ async fn an_issue_is_listed_taken_and_resolved() {
     what           status:down
     site           https://shop.example.com
     opened         2026-11-20 09:56:00 UTC
-    failing since  2026-11-20 09:55:00 UTC
     summary        shop.example.com is down: HTTP 503 Service Unavailable
     acknowledged   2026-11-20 09:56:10 UTC
     resolved       -
     snoozed until  -
     ");
     let said = bench.refused(&format!("issue ack {issue} --as ada@example.com")).await;
-    assert_eq!(said, "an issue that is acknowledged cannot be acknowledged");
+    assert_eq!(said, "An issue that is acknowledged cannot be acknowledged.");
 
     let back = bench.json(&format!("issue unack {issue} --as ada@example.com")).await;
     assert_eq!(back["status"], "open");
     assert!(back["acknowledged_at"].is_null(), "{back}");
     let said = bench.refused(&format!("issue unack {issue} --as ada@example.com")).await;
-    assert_eq!(said, "an issue that is open cannot be unacknowledged");
+    assert_eq!(said, "An issue that is open cannot be unacknowledged.");
     bench.run(&format!("issue ack {issue} --as bob@example.com")).await;
 
     bench.pass(10);
     let resolved = bench.json(&format!("issue resolve {issue} --as ada@example.com")).await;
-    insta::assert_json_snapshot!(resolved, @r#"
-    {
-      "acknowledged_at": "2026-11-20T09:56:10+00:00",
-      "fingerprint": "status:down",
-      "first_failed_at": "2026-11-20T09:55:00+00:00",
-      "opened_at": "2026-11-20T09:56:00+00:00",
-      "resolved_at": "2026-11-20T09:56:20+00:00",
-      "severity": "critical",
-      "site": {
-        "name": "Shop",
-        "url": "https://shop.example.com",
-        "uuid": "0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01"
-      },
-      "snoozed_until": null,
-      "status": "resolved",
-      "summary": "shop.example.com is down: HTTP 503 Service Unavailable",
-      "tool": "status",
-      "uuid": "01a1f862-6380-8100-8a55-6c1f3b7d9e01"
-    }
-    "#);
+    assert_eq!(resolved["acknowledged_at"], "2026-11-20T09:56:10+00:00");
+    assert_eq!(resolved["resolved_at"], "2026-11-20T09:56:20+00:00");
+    assert_eq!(resolved["resolved_by"]["email"], "ada@example.com", "not the operator");
+    let log = bench.app.store.audit_log(TeamId::parse(&team).expect("an id"), None, 50).await;
+    let actors = log.expect("an answer").entries.into_iter().map(|entry| entry.actor);
+    assert!(actors.clone().count() > 0 && actors.into_iter().all(|actor| actor == Actor::Operator));
     for command in ["issue ack", "issue resolve"] {
         let said = bench.refused(&format!("{command} {issue} --as ada@example.com")).await;
-        assert!(said.starts_with("an issue that is resolved cannot be "), "{said}");
+        assert!(said.starts_with("An issue that is resolved cannot be "), "{said}");
     }
 
     let active = bench.run(&format!("issue list --team {team}")).await;
@@ -202,7 +174,17 @@ async fn an_issue_is_shown_and_its_reminders_are_silenced_for_a_while() {
     assert_eq!(alerts.len(), 3, "channels learn of it at once");
     bench.json(&format!("issue resolve {issue} --as ada@example.com")).await;
     let said = bench.refused(&format!("{snooze} --off")).await;
-    assert_eq!(said, "an issue that is resolved cannot be snoozed");
+    assert_eq!(said, "An issue that is resolved cannot be snoozed.");
+}
+
+#[tokio::test]
+async fn a_note_is_the_operators() {
+    let (bench, _, issue) = bench().await;
+    let words = vec!["--json", "issue", "note", &issue, "The provider knows"];
+    let noted = bench.run_words(words).await.document("issue note");
+    assert_eq!(noted["notes"][0]["note"], "The provider knows");
+    let said = bench.run(&format!("issue ack {issue}")).await;
+    assert_eq!((said.code, said.said.as_str()), (2, "--as must name the user who does this"));
 }
 
 #[tokio::test]
@@ -210,9 +192,9 @@ async fn only_those_who_may_run_checks_act() {
     let (bench, _, issue) = bench().await;
     for command in ["issue ack", "issue resolve"] {
         for (name, why) in [
-            ("cleo", "cleo@example.com is only a viewer in the site's team"),
-            ("dan", "dan@example.com is not a member of the site's team"),
-            ("eve", "no user has the address eve@example.com"),
+            ("cleo", "Your role in this team does not permit this.".to_owned()),
+            ("dan", format!("there is no issue {issue}")),
+            ("eve", "no user has the address eve@example.com".to_owned()),
         ] {
             let said = bench.refused(&format!("{command} {issue} --as {name}@example.com")).await;
             assert_eq!(said, why);
@@ -250,29 +232,7 @@ async fn of_two_who_take_an_issue_at_once_one_is_refused() {
     codes.sort_unstable();
     assert_eq!(codes, [0, 1]);
     let refused = if ada.code == 1 { ada } else { bob };
-    assert_eq!(refused.said, "an issue that is acknowledged cannot be acknowledged");
-}
-
-#[tokio::test]
-async fn a_resolution_is_decided_again_when_a_check_was_faster() {
-    let (bench, _, issue) = bench().await;
-    let id = IssueId::parse(&issue).expect("an issue id");
-    let stale = read(&bench.app, id.as_uuid()).await.expect("an issue");
-    bench.pass(60);
-    check(&bench, 503).await;
-    let by = actor(&bench.app, &stale.site, "ada@example.com").await.expect("a member");
-    let now = bench.app.clock.now();
-    let team = bench.app.store.team(stale.site.team, now).await.expect("read").expect("a team");
-    let late = vedette_actions::decide(
-        &bench.app,
-        &team.team,
-        &stale,
-        Decision::Resolve(by),
-        By::operator(now),
-    )
-    .await;
-    assert!(matches!(late, Err(error) if error.is_conflict()));
-    bench.json(&format!("issue resolve {issue} --as ada@example.com")).await;
+    assert_eq!(refused.said, "An issue that is acknowledged cannot be acknowledged.");
 }
 
 #[tokio::test]

@@ -6,25 +6,25 @@ use std::os::unix::process::ExitStatusExt as _;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{SignalKind, signal};
-use vedette_runtime::App;
 
 use super::Start;
 use crate::Failure;
+use crate::api::Api;
 
-/// Opens the table for as long as some work takes.
-pub(crate) trait OpensTable {
-    /// Does the work with the table.
-    async fn with_table<T>(
+/// Opens the API for as long as some work takes.
+pub(crate) trait OpensApi {
+    /// Does the work with the API.
+    async fn with_api<T>(
         &self,
-        work: impl AsyncFnOnce(&App) -> Result<T, Failure>,
+        work: impl AsyncFnOnce(&Api<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure>;
 }
 
-/// A table that is open anyway.
-impl OpensTable for App {
-    async fn with_table<T>(
+/// An API that is open anyway.
+impl OpensApi for Api<'_> {
+    async fn with_api<T>(
         &self,
-        work: impl AsyncFnOnce(&App) -> Result<T, Failure>,
+        work: impl AsyncFnOnce(&Api<'_>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         work(self).await
     }
@@ -36,12 +36,12 @@ impl OpensTable for App {
 /// # Errors
 ///
 /// The window cannot be started, the command cannot be run, or it has failed, which is [`Failure::Command`].
-pub(crate) async fn run_in_window(start: &Start, table: &impl OpensTable) -> Result<(), Failure> {
-    let started = table.with_table(async |app| start.begin(app).await).await?;
-    let end = started.until.map(|until| started.window.zone.minute(until)).unwrap_or_default();
+pub(crate) async fn run_in_window(start: &Start, opens: &impl OpensApi) -> Result<(), Failure> {
+    let started = opens.with_api(async |api| start.begin(api).await).await?;
+    let end = started.until();
     say(&format!("maintenance until {end} at the latest"));
     let done = run_command(start).await;
-    if let Err(failure) = table.with_table(async |app| started.end(app).await).await {
+    if let Err(failure) = opens.with_api(async |api| started.end(api).await).await {
         say(&format!("the maintenance window was not ended ({failure}); it ends at {end}"));
     }
     done

@@ -1,19 +1,15 @@
 //! `vedette status-page incident`: what the readers of a status page are told about a problem.
 
 use clap::{Args, Subcommand};
-use vedette_actions::{create_incident, delete_incident, edit_incident};
-use vedette_domain::accounts::audit::By;
+use serde_json::Value;
 use vedette_domain::id::IncidentId;
-use vedette_domain::status_pages::{
-    IncidentEdit, IncidentResource, NewIncident, PageIncident, StatusPage,
-};
-use vedette_runtime::App;
-use vedette_store::{budget, retry_on_conflict};
+use vedette_domain::status_pages::{IncidentEdit, NewIncident};
 
 use super::Which;
 use crate::Failure;
+use crate::api::Api;
 use crate::given::Given;
-use crate::output::{Output, Record, Records, moment};
+use crate::output::{Output, Record, Records};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum IncidentCommand {
@@ -56,58 +52,38 @@ pub(crate) struct Update {
 }
 
 impl IncidentCommand {
-    pub(super) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
-        let by = By::operator(app.clock.now());
-        match self {
+    pub(super) async fn run(&self, api: &Api<'_>, out: &mut Output<'_>) -> Result<(), Failure> {
+        let incident = match self {
             Self::List { which } => {
-                let page = which.find(app).await?.1;
-                let incidents = app.store.incidents(page.team, page.id).await?;
+                let list = which.call("incidents.list", &which.find(api).await?);
+                let incidents = api.call(&list).await?.as_array().cloned().unwrap_or_default();
                 let listed = &["incident", "title", "impact", "status", "started"];
-                let shown = incidents.iter().map(shown);
-                Ok(out.show(&Records::new("There are no incidents.\n", listed, shown))?)
+                let shown = incidents.into_iter().map(shown);
+                return Ok(out.show(&Records::new("There are no incidents.\n", listed, shown))?);
             }
-            Self::Write(new) => {
-                let page = new.which.find(app).await?.1;
-                let incident = create_incident(app, &page, new.incident.read([])?, by).await?;
-                Ok(out.show(&shown(&incident))?)
+            Self::Write(Write { which, incident }) => {
+                let create = which.call("incidents.create", &which.find(api).await?);
+                api.call(&create.sending(incident.body([])?)).await?
             }
-            Self::Update(update) => {
-                let incident = retry_on_conflict(budget::WRITE, || async {
-                    let (page, incident) = find(app, &update.which, update.incident).await?;
-                    let edit = update.edit.read([])?;
-                    Ok::<_, Failure>(edit_incident(app, &page, &incident, edit, by).await?)
-                });
-                Ok(out.show(&shown(&incident.await?))?)
+            Self::Update(Update { which, incident, edit }) => {
+                let update = which.call("incidents.update", &which.find(api).await?);
+                api.call(&update.of("incident", incident).sending(edit.body([])?)).await?
             }
             Self::Delete { which, incident } => {
-                retry_on_conflict(budget::WRITE, || async {
-                    let (page, incident) = find(app, which, *incident).await?;
-                    Ok::<_, Failure>(delete_incident(app, &page, &incident, by).await?)
-                })
-                .await
+                let delete = which.call("incidents.delete", &which.find(api).await?);
+                api.call(&delete.of("incident", incident)).await?;
+                return Ok(());
             }
-        }
+        };
+        Ok(out.show(&shown(incident))?)
     }
 }
 
-async fn find(
-    app: &App,
-    which: &Which,
-    incident: IncidentId,
-) -> Result<(StatusPage, PageIncident), Failure> {
-    let page = which.find(app).await?.1;
-    let found = app.store.incident(page.team, page.id, incident).await?;
-    let found = found
-        .ok_or_else(|| Failure::refused(format!("the status page has no incident {incident}")))?;
-    Ok((page, found))
-}
-
-/// An incident as the API shows it, and in words for people.
-fn shown(incident: &PageIncident) -> Record<IncidentResource> {
-    Record::of(IncidentResource::from(incident))
-        .labeled("incident", incident.id.to_string())
-        .labeled("title", incident.title.as_str())
-        .labeled("impact", incident.impact.to_string())
-        .labeled("status", incident.status().to_string())
-        .labeled("started", moment(incident.started_at))
+fn shown(incident: Value) -> Record<Value> {
+    Record::of(incident)
+        .field("incident", "/uuid")
+        .field("title", "/title")
+        .field("impact", "/impact")
+        .field("status", "/status")
+        .instant("started", "/started_at")
 }

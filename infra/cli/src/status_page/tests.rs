@@ -68,7 +68,7 @@ async fn an_incident_is_written_updated_and_deleted() {
     let delete = format!("status-page incident delete {page} {incident}");
     assert_eq!(bench.run(&delete).await.code, 0);
     let refused = bench.refused(&delete).await;
-    assert_eq!(refused, format!("the status page has no incident {incident}"));
+    assert_eq!(refused, format!("there is no incident {incident}"));
     let listed = bench.json(&format!("status-page incident list {page}")).await;
     assert_eq!(listed, Value::Array(Vec::new()));
 }
@@ -94,5 +94,5 @@ async fn invalid_arguments_are_refused() {
         assert_eq!(bench.run(&format!("status-page {usage}")).await.code, 2, "{usage}");
     }
     let add = format!("status-page add-component {other} other --site {SITE} --name Shop");
-    assert_eq!(bench.refused(&add).await, "the site belongs to another team");
+    assert_eq!(bench.refused(&add).await, format!("the site {SITE} belongs to the team {team}"));
 }

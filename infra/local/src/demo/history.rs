@@ -301,7 +301,7 @@ impl History {
     async fn add_sites(app: &App, team: &Team, owner: &User) -> Result<Vec<SiteId>, Fault> {
         let now = app.clock.now();
         let membership = Membership { team: team.id, user: owner.id, role: Role::Owner };
-        let caller = Caller { user: owner.clone(), memberships: vec![membership], now };
+        let caller = Caller::new(owner.clone(), vec![membership], now);
         let mut ids = Vec::new();
         for (place, known) in SITES.iter().enumerate() {
             let url = SiteUrl::parse(known.url).map_err(|error| error.to_string())?;

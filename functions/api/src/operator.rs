@@ -1,0 +1,74 @@
+//! The API for the operator of the service, whose command line calls it in its own process.
+
+use std::future::ready;
+
+use lambda_http::Body;
+use lambda_http::http::Request as HttpRequest;
+use vedette_domain::accounts::account::Role;
+use vedette_domain::accounts::audit::Actor;
+use vedette_domain::id::{CheckId, IssueId, Partition, SiteId, TeamId, UserId};
+use vedette_http::access::Caller;
+use vedette_http::error::ApiError;
+use vedette_http::query::Query;
+use vedette_http::response::Response;
+use vedette_http::validation::Errors;
+use vedette_routing::{Request, serve};
+use vedette_runtime::App;
+
+use crate::router::dispatch;
+use crate::surface::Api;
+
+/// The operator of the service. They may do what the user may in whose name they work.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Operator {
+    /// This user; an owner of the team if nobody is named.
+    pub user: Option<UserId>,
+}
+
+/// Serves a request of the operator. The audit log names the operator.
+pub async fn answer_operator(
+    app: &App,
+    operator: Operator,
+    request: HttpRequest<Vec<u8>>,
+) -> Response {
+    let (head, body) = request.into_parts();
+    let (found, head) = dispatch(head);
+    serve(&Api::Operator(operator), app, found, &head, |_| ready(Ok(Body::from(body)))).await
+}
+
+impl Operator {
+    /// The user in whose name the operator works.
+    pub(crate) async fn caller(self, request: Request<'_>) -> Result<Caller, ApiError> {
+        let app = request.app;
+        let user = match self.user {
+            Some(user) => user,
+            None => owner(app, team(request).await?).await?,
+        };
+        let account = app.store.account(user).await?.ok_or(ApiError::NotFound)?;
+        let now = app.clock.now();
+        let caller = Caller::new(account.user, account.memberships, now);
+        Ok(Caller { actor: Actor::Operator, ..caller })
+    }
+}
+
+async fn owner(app: &App, team: TeamId) -> Result<UserId, ApiError> {
+    let members = app.store.members(team).await?;
+    let owner = members.into_iter().find(|member| member.role == Role::Owner);
+    Ok(owner.ok_or(ApiError::NotFound)?.user)
+}
+
+/// The team that a request is about.
+async fn team(Request { app, head, parameters }: Request<'_>) -> Result<TeamId, ApiError> {
+    let given = |name| Some(parameters.value(name)).filter(|value| !value.is_empty());
+    let query = Query::parse(head.uri.query());
+    let asked = query.uuid("team", TeamId::parse, &mut Errors::new());
+    if let Some(team) = given("team").and_then(TeamId::parse).or(asked) {
+        return Ok(team);
+    }
+    let of_site = || given("site").and_then(SiteId::parse).map(SiteId::partition);
+    let of_check = || given("check").and_then(CheckId::parse).map(CheckId::partition);
+    let of_issue = || given("issue").and_then(IssueId::parse).map(IssueId::partition);
+    let partition: Option<Partition> = of_site().or_else(of_check).or_else(of_issue);
+    let site = app.store.site(partition.ok_or(ApiError::NotFound)?).await?;
+    Ok(site.ok_or(ApiError::NotFound)?.site.team)
+}
