@@ -6,7 +6,7 @@ use lambda_http::Body;
 use lambda_http::http::Request as HttpRequest;
 use vedette_domain::accounts::account::Role;
 use vedette_domain::accounts::audit::Actor;
-use vedette_domain::id::{CheckId, IssueId, Partition, SiteId, TeamId, UserId};
+use vedette_domain::id::{CheckId, IssueId, SiteId, TeamId, UserId};
 use vedette_http::access::Caller;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
@@ -17,6 +17,10 @@ use vedette_runtime::App;
 
 use crate::router::dispatch;
 use crate::surface::Api;
+
+/// The refusal of a request that names neither a user nor anything of a team.
+const NEEDS_USER: &str =
+    "This request is not about one team. Name the user in whose name you work.";
 
 /// The operator of the service. They may do what the user may in whose name they work.
 #[derive(Debug, Clone, Copy, Default)]
@@ -65,10 +69,13 @@ async fn team(Request { app, head, parameters }: Request<'_>) -> Result<TeamId, 
     if let Some(team) = given("team").and_then(TeamId::parse).or(asked) {
         return Ok(team);
     }
-    let of_site = || given("site").and_then(SiteId::parse).map(SiteId::partition);
-    let of_check = || given("check").and_then(CheckId::parse).map(CheckId::partition);
-    let of_issue = || given("issue").and_then(IssueId::parse).map(IssueId::partition);
-    let partition: Option<Partition> = of_site().or_else(of_check).or_else(of_issue);
+    let (site, check, issue) = (given("site"), given("check"), given("issue"));
+    if site.or(check).or(issue).is_none() {
+        return Err(ApiError::Forbidden(NEEDS_USER.to_owned()));
+    }
+    let partition = (site.and_then(SiteId::parse).map(SiteId::partition))
+        .or_else(|| check.and_then(CheckId::parse).map(CheckId::partition))
+        .or_else(|| issue.and_then(IssueId::parse).map(IssueId::partition));
     let site = app.store.site(partition.ok_or(ApiError::NotFound)?).await?;
     Ok(site.ok_or(ApiError::NotFound)?.site.team)
 }

@@ -50,8 +50,9 @@ use vedette_runtime::health::Notice;
 use vedette_runtime::{App, Clock, telemetry};
 
 pub use failure::Failure;
+pub use remote::OVER_HTTP;
 
-use crate::api::Api;
+use crate::api::{AnyRequest, Api};
 use crate::aws::Account;
 use crate::doctor::Doctor;
 use crate::maintenance::{OpensApi, run_in_window};
@@ -100,6 +101,11 @@ enum TeamCommand {
     StatusPage(ApiCommand<status_page::Command>),
     /// What the status checks of a site expect
     Expectations(ApiCommand<expectations::Command>),
+    /// Send any request to the API, and print its answer as JSON
+    ///
+    /// For everything that has no command of its own: sites, checks, reports, settings. The reference of the API lists the
+    /// paths.
+    Api(AnyRequest),
 }
 
 impl TeamCommand {
@@ -110,7 +116,8 @@ impl TeamCommand {
             | Self::Issue(ApiCommand { remote, .. })
             | Self::Maintenance(ApiCommand { remote, .. })
             | Self::StatusPage(ApiCommand { remote, .. })
-            | Self::Expectations(ApiCommand { remote, .. }) => remote,
+            | Self::Expectations(ApiCommand { remote, .. })
+            | Self::Api(AnyRequest { remote, .. }) => remote,
         }
     }
 
@@ -122,24 +129,18 @@ impl TeamCommand {
             Self::Maintenance(ApiCommand { command, .. }) => command.run(api, out).await,
             Self::StatusPage(ApiCommand { command, .. }) => command.run(api, out).await,
             Self::Expectations(ApiCommand { command, .. }) => command.run(api, out).await,
+            Self::Api(send) => send.run(api, out).await,
         }
     }
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    #[command(flatten)]
-    Team(TeamCommand),
-    /// Sign in to a service, for commands with --url
-    ///
-    /// Asks for a token, and keeps it in a file that only you can read. Create the token on the dashboard, under Tokens,
-    /// with the scopes that the commands need.
-    Login(Login),
-    /// Forget the token of a service
-    Logout(Logout),
     /// People who use the API
     #[command(subcommand)]
     User(user::Command),
+    #[command(flatten)]
+    Team(TeamCommand),
     /// Who belongs to a team
     #[command(subcommand)]
     Member(member::Command),
@@ -151,6 +152,13 @@ enum Command {
     /// Channels: where a team's alerts go
     #[command(subcommand)]
     Channel(channel::Command),
+    /// Sign in to a service, for commands with --url
+    ///
+    /// Asks for a token, and keeps it in a file that only you can read. Create the token on the dashboard, under Tokens,
+    /// with the scopes that the commands need.
+    Login(Login),
+    /// Forget the token of a service
+    Logout(Logout),
     /// Confirm outages from another location
     ///
     /// With --url and --token-file, this process is an agent: it checks sites that the service suspects to be down, and

@@ -21,6 +21,9 @@ use crate::{Failure, args};
 /// The variable with the token.
 const TOKEN: &str = "VEDETTE_TOKEN";
 
+/// The heading of the options for a service over HTTP.
+pub const OVER_HTTP: &str = "Over HTTP";
+
 /// Commands that call the API.
 #[derive(Debug, Args)]
 pub(crate) struct ApiCommand<C: Subcommand> {
@@ -32,7 +35,7 @@ pub(crate) struct ApiCommand<C: Subcommand> {
 
 /// A service to call over HTTP.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Over HTTP")]
+#[command(next_help_heading = OVER_HTTP)]
 pub(crate) struct Remote {
     /// Call the API of this service, such as https://monitor.example.com, instead of working on a table
     #[arg(long, global = true, env = "VEDETTE_URL", hide_env_values = true)]
@@ -79,7 +82,8 @@ impl Remote {
     }
 }
 
-fn unreadable(file: &Path, error: &io::Error) -> Failure {
+/// The failure of a command because it cannot read a file.
+pub(crate) fn unreadable(file: &Path, error: &io::Error) -> Failure {
     Failure::Usage(format!("{} cannot be read: {error}", file.display()))
 }
 

@@ -16,8 +16,10 @@ pub(crate) const COMPLETIONS: &str = "completions";
 pub(crate) const MAN: &str = "man";
 
 /// Commands that do not take all global options, and those that they take.
-const TAKES: [(&str, &[&str]); 7] = [
+const TAKES: [(&str, &[&str]); 9] = [
     (SERVE, &["data"]),
+    ("login", &["json"]),
+    ("logout", &["json"]),
     ("probe", &["json"]),
     ("browser", &["data", "json"]),
     ("health", &["data", "json"]),

@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use clap::Command;
 
 /// Each group's heading, and its commands.
-const GROUPS: [(&str, &[&str]); 6] = [
+const GROUPS: [(&str, &[&str]); 7] = [
     ("Monitor", &["serve", "probe", "expectations", "agent"]),
     ("People and teams", &["user", "team", "member", "plan", "sign-in", "token"]),
     ("Issues and alerts", &["issue", "channel", "maintenance", "status-page"]),
+    ("Any service", &["login", "logout", "api"]),
     ("Backups and moves", &["backup", "restore", "copy"]),
     ("Operation", &["browser", "health", "metrics", "doctor", "reconcile", "dlq"]),
     ("This program", &["completions", "man", "help"]),
@@ -42,7 +43,7 @@ mod tests {
 
     #[test]
     fn a_newcomer_reads_it_top_to_bottom() {
-        assert_snapshot!(crate::command_line::command().render_help(), @"
+        assert_snapshot!(crate::command_line::command().render_help(), @r#"
         Monitors websites, and alerts you when something is wrong
 
         Usage: vedette [OPTIONS] <COMMAND>
@@ -66,6 +67,11 @@ mod tests {
           channel       Channels: where a team's alerts go
           maintenance   Maintenance windows, in which problems with sites are expected
           status-page   What people outside a team see of its sites
+
+        Any service:
+          login         Sign in to a service, for commands with --url
+          logout        Forget the token of a service
+          api           Send any request to the API, and print its answer as JSON
 
         Backups and moves:
           backup        Back up the data of the service on this machine to a file, even while it runs
@@ -101,7 +107,7 @@ mod tests {
           4  the service on this machine runs, but does not answer in time
 
         VEDETTE_LOG=debug sends logs to standard error. Logs contain no secrets.
-        ");
+        "#);
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use clap::Command;
+use clap::{Arg, Command};
+use vedette_cli::OVER_HTTP;
 
 /// Where the generated part of the page begins. Everything above it is written by hand.
 const MARKER: &str = "<!-- `make reference` writes everything below this line. -->\n";
@@ -20,7 +21,13 @@ fn renewed(page: &str, command: Command) -> Option<String> {
 /// Describes a command and those below it.
 fn describe(text: &mut String, command: &mut Command, depth: usize) {
     let name = command.get_bin_name().unwrap_or_else(|| command.get_name()).to_owned();
-    let help = command.clone().mut_args(|arg| arg.hide_env_values(true)).render_long_help();
+    // A group of commands has its options for a service over HTTP once.
+    let is_repeated = |arg: &Arg| depth > 1 && arg.get_help_heading() == Some(OVER_HTTP);
+    let mut described = command.clone().mut_args(|arg| {
+        let hide = arg.is_hide_set() || is_repeated(&arg);
+        arg.hide_env_values(true).hide(hide)
+    });
+    let help = described.render_long_help();
     let heading = "#".repeat((depth + 2).min(4));
     let lines: Vec<_> = help.to_string().lines().map(|line| line.trim_end().to_owned()).collect();
     let _ = write!(text, "\n{heading} `{name}`\n\n```text\n{}\n```\n", lines.join("\n").trim_end());

@@ -12,6 +12,7 @@ mod guides;
 mod hanging;
 mod metrics;
 mod operator;
+mod over_http;
 mod pages;
 mod process;
 mod secrets;
