@@ -63,6 +63,7 @@ async fn replay(page: &Path, commands: &str) {
     let mut bash = Command::new("bash");
     let script = format!("PATH=\"$PWD/programs:$PATH\"\n{script}");
     bash.args(["-euxo", "pipefail", "-c", &script]).current_dir(folder.path());
+    bash.env("XDG_CONFIG_HOME", folder.path().join("config"));
     let output = bash.output().await.expect("bash");
     let said = [output.stdout, output.stderr].concat();
     assert!(output.status.success(), "{}:\n{}", page.display(), String::from_utf8_lossy(&said));
