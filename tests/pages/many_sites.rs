@@ -1,6 +1,7 @@
 //! A team with two thousand sites: orders, pages, an outage of many of them, and forms in which sites are chosen.
 
 use jiff::SignedDuration;
+use vedette_actions::ACKNOWLEDGED_MAX;
 use vedette_domain::accounts::audit::{AuditEvent, IssueDecision};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::ToolState;
@@ -119,6 +120,31 @@ async fn many_sites_that_go_down_together_are_one_card_and_acknowledged_at_once(
     assert!(shown.contains("40 sites are down since 11:00 For 6 min Acknowledged"), "{shown}");
     let wrong = browser.post(&acknowledge, "from=yesterday&to=").await;
     assert_eq!(wrong.status(), 400);
+}
+
+#[tokio::test]
+async fn of_two_mass_outages_each_is_acknowledged_alone_a_thousand_issues_at_a_time() {
+    let (service, owner, sites) = with_sites(ACKNOWLEDGED_MAX + 60).await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/teams/{}", owner.team);
+    go_down(&service, &sites[..30]).await;
+    service.advance_minutes(60);
+    go_down(&service, &sites[30..ACKNOWLEDGED_MAX + 40]).await;
+    let list = browser.get(&path).await;
+    let shown = text(said(&list)).replace('\u{202f}', " ");
+    let places = ["1 010 sites are down since", "30 sites are down since"].map(|of| shown.find(of));
+    assert!(places[0].is_some() && places[0] < places[1], "the newest first: {shown}");
+
+    let time = |name: &str| after(said(&list), &format!("name=\"{name}\" value=\"")).to_owned();
+    let form = format!("from={}&to={}", time("from"), time("to"));
+    let acknowledge = format!("{path}/issues/acknowledge");
+    for (notice, left) in [("some-acknowledged", 40), ("all-acknowledged", 30), ("none-open", 30)] {
+        let done = browser.post(&acknowledge, &form).await;
+        assert_eq!(sent_to(&done), format!("{path}?notice={notice}"));
+        let index = service.test.app.store.issue_index(owner.team, true).await.expect("read");
+        let open = index.iter().filter(|row| row.status == IssueStatus::Open).count();
+        assert_eq!(open, left, "{notice}");
+    }
 }
 
 #[tokio::test]
