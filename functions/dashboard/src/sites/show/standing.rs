@@ -102,7 +102,7 @@ fn unchecked_notice(view: &SiteView<'_>) -> Markup {
             div.note.issues role="status" {
                 (Look::NotRun.shape())
                 p {
-                    b { "Can’t be checked: " bdi { (not_run.message) } }
+                    b { "Can’t be checked: " bdi { (not_run.message) } "." }
                     " " (remedy(not_run))
                     " Meanwhile, nobody hears of an outage, and no uptime is counted."
                     " After an hour, the owners of the team are notified once."
