@@ -1122,6 +1122,51 @@ def decide(team):
     say("a client decided about an issue, and created a team and a token")
 
 
+def run_a_team(team):
+    """A client invites somebody, changes members, and sets up channels."""
+    members = f"/teams/{team}/members"
+    [owner] = [one for one in ask("GET", members)["data"] if one["role"] == "owner"]
+    ask("GET", f"/teams/{NOBODY}/members", expect=404)
+    # The last owner must stay one.
+    ask("PATCH", f"{members}/{owner['uuid']}", {"role": "admin"}, expect=422)
+    ask("PATCH", f"{members}/{owner['uuid']}", {"role": "owner"})
+    ask("DELETE", f"{members}/{owner['uuid']}", expect=422)
+    operate("user", "create", "--name", "Gil", "--email", "gil@example.com", "--verified")
+    gil = operate("member", "add", "--team", team, "--email", "gil@example.com", "--role", "viewer")
+    ask("PATCH", f"{members}/{gil['uuid']}", {"role": "member"})
+    ask("DELETE", f"{members}/{gil['uuid']}", expect=204)
+
+    invitations = f"/teams/{team}/invitations"
+    invited = ask("POST", invitations, {"email": "hal@example.com", "role": "viewer"}, 201)["data"]
+    ask("POST", invitations, {"email": "hal"}, expect=422)
+    assert invited["id"] in [one["id"] for one in ask("GET", invitations)["data"]]
+    ask("GET", f"/teams/{NOBODY}/invitations", expect=404)
+    ask("DELETE", f"{invitations}/{invited['id']}", expect=204)
+    ask("DELETE", f"{invitations}/{invited['id']}", expect=404)
+
+    channels = f"/teams/{team}/channels"
+    address = {"kind": "email", "address": "hal@example.com", "name": "Hal"}
+    asked = ask("POST", channels, address, 201)["data"]
+    assert asked["state"] == "unconfirmed", asked
+    ask("DELETE", f"{channels}/{asked['uuid']}", expect=204)
+    url = "https://receiver.example.com/a-client-added-this"
+    added = ask("POST", channels, {"kind": "webhook", "url": url, "name": "Script"}, 201)["data"]
+    ask("POST", channels, {"kind": "webhook", "url": url, "name": "Again"}, expect=422)
+    channel = f"{channels}/{added['uuid']}"
+    assert "signing_key" not in ask("GET", channel)["data"]
+    assert added["uuid"] in [one["uuid"] for one in ask("GET", channels)["data"]]
+    ask("GET", f"/teams/{NOBODY}/channels", expect=404)
+    ask("PATCH", channel, {"severities": ["critical"]})
+    ask("PATCH", channel, {"severities": ["bad"]}, expect=422)
+    for verb in ("disable", "enable", "test", "resend"):
+        ask("POST", f"{channel}/{verb}", {})
+        ask("POST", f"{channels}/{NOBODY}/{verb}", {}, expect=404)
+    ask("DELETE", channel, expect=204)
+    ask("GET", channel, expect=404)
+    ask("DELETE", channel, expect=404)
+    say("a client invited somebody, changed members, and set up channels")
+
+
 def use_the_pages(team, site, target):
     """Somebody signs in, looks around, adds a site, has one checked and decides on an issue."""
     cookie = signed_in("ada@example.com")
@@ -1158,6 +1203,7 @@ def use_the_pages(team, site, target):
     visit("GET", f"/issues/{issue}", cookie=cookie)
     run_the_team(team, cookie)
     decide(team)
+    run_a_team(team)
     visit("GET", "/new-team", cookie=cookie)
     visit("POST", "/new-team", 303, cookie, name="A team of their own")
     # The OpenID provider does not answer, and the function that asks it says so.

@@ -83,8 +83,24 @@ incidents = [
     for _ in range(12)
 ]
 
+invite = {"role": "viewer"}
+invitations = [
+    ask("POST", f"/teams/{team}/invitations", {**invite, "email": f"person-{number}@example.test"})["id"]
+    for number in range(6)
+]
+slack = {"kind": "slack", "url": "https://hooks.slack.com/services/T0/B0/contract"}
+channels = [
+    ask("POST", f"/teams/{team}/channels", {**slack, "url": f"{slack['url']}{number}", "name": f"Channel {number}"})["uuid"]
+    for number in range(8)
+]
+members = [member["uuid"] for member in ask("GET", f"/teams/{team}/members")]
+
 for name, values in [
     ("team", [team]),
+    ("user", members),
+    ("invitation", invitations),
+    ("channel", channels[:2]),
+    ("doomed_channel", channels[2:]),
     ("site", sites),
     ("doomed", doomed),
     ("idle", idle),

@@ -39,7 +39,7 @@ const fn rule(
 
 /// Of each route, in the order of the specification, and then of those that we have added.
 #[rustfmt::skip]
-const RULES: [Rule; 58] = [
+const RULES: [Rule; 73] = [
     rule("GET", "/me", Scope::TeamsRead, Role::Viewer, ""),
     rule("GET", "/teams", Scope::TeamsRead, Role::Viewer, ""),
     rule("GET", "/teams/{team}", Scope::TeamsRead, Role::Viewer, ""),
@@ -71,6 +71,21 @@ const RULES: [Rule; 58] = [
     rule("GET", "/me/tokens", Scope::TokensRead, Role::Viewer, ""),
     rule("POST", "/me/tokens", Scope::TokensWrite, Role::Viewer, r#"{"name": "Deploy"}"#),
     rule("DELETE", "/me/tokens/{token}", Scope::TokensWrite, Role::Viewer, ""),
+    rule("GET", "/teams/{team}/members", Scope::MembersRead, Role::Viewer, ""),
+    rule("PATCH", "/teams/{team}/members/{user}", Scope::MembersWrite, Role::Admin, r#"{"role": "viewer"}"#),
+    rule("DELETE", "/teams/{team}/members/{user}", Scope::MembersWrite, Role::Admin, ""),
+    rule("GET", "/teams/{team}/invitations", Scope::MembersRead, Role::Viewer, ""),
+    rule("POST", "/teams/{team}/invitations", Scope::MembersWrite, Role::Admin, r#"{"email": "cleo@example.com", "role": "viewer"}"#),
+    rule("DELETE", "/teams/{team}/invitations/{invitation}", Scope::MembersWrite, Role::Admin, ""),
+    rule("GET", "/teams/{team}/channels", Scope::ChannelsRead, Role::Viewer, ""),
+    rule("POST", "/teams/{team}/channels", Scope::ChannelsWrite, Role::Admin, r#"{"kind": "email", "address": "ops@example.com"}"#),
+    rule("GET", "/teams/{team}/channels/{channel}", Scope::ChannelsRead, Role::Viewer, ""),
+    rule("PATCH", "/teams/{team}/channels/{channel}", Scope::ChannelsWrite, Role::Admin, r#"{"severities": ["critical"]}"#),
+    rule("POST", "/teams/{team}/channels/{channel}/enable", Scope::ChannelsWrite, Role::Admin, ""),
+    rule("POST", "/teams/{team}/channels/{channel}/disable", Scope::ChannelsWrite, Role::Admin, ""),
+    rule("POST", "/teams/{team}/channels/{channel}/test", Scope::ChannelsWrite, Role::Admin, ""),
+    rule("POST", "/teams/{team}/channels/{channel}/resend", Scope::ChannelsWrite, Role::Admin, ""),
+    rule("DELETE", "/teams/{team}/channels/{channel}", Scope::ChannelsWrite, Role::Admin, ""),
     rule("GET", "/teams/{team}/time-zone", Scope::TeamsRead, Role::Viewer, ""),
     rule("PATCH", "/teams/{team}/time-zone", Scope::TeamsWrite, Role::Admin, r#"{"time_zone": "Europe/Berlin"}"#),
     rule("GET", "/me/time-zone", Scope::TeamsRead, Role::Viewer, ""),
@@ -111,7 +126,7 @@ fn rule_of(route: &Route) -> &'static Rule {
 struct Scene {
     service: Service,
     owner: Member,
-    ids: [(&'static str, String); 7],
+    ids: [(&'static str, String); 10],
     _target: WebServer,
 }
 
@@ -141,12 +156,20 @@ impl Scene {
         let incidents = format!("{pages}/{page}/incidents");
         let incident =
             add(&incidents, r#"{"title": "Delays", "text": "Soon."}"#).await.data("uuid");
+        let colleague = member_of(&service.test, owner.team, Role::Viewer, &[]).await;
+        let bob = r#"{"email": "bob@example.com", "role": "viewer"}"#;
+        let invitation = add(&format!("{team}/invitations"), bob).await.data("id");
+        let slack = r#"{"kind": "slack", "url": "https://hooks.slack.com/services/T0/B0/x"}"#;
+        let channel = add(&format!("{team}/channels"), slack).await.data("uuid");
         let text = |id: &serde_json::Value| id.as_str().expect("an id").to_owned();
         let ids = [
             ("{team}", owner.team.to_string()),
             ("{site}", site.to_string()),
             ("{check}", text(check)),
             ("{issue}", text(issue)),
+            ("{user}", colleague.user.to_string()),
+            ("{invitation}", invitation),
+            ("{channel}", channel),
             ("{window}", window),
             ("{status_page}", page),
             ("{incident}", incident),
@@ -238,9 +261,11 @@ async fn resources_of_other_teams_and_unknown_ids_are_not_found() {
         let path = scene.path(rule.path);
         assert_not_found(&scene.send(&stranger, rule, &path).await);
         for (name, id) in scene.ids.iter().filter(|(name, _)| rule.path.contains(name)) {
-            for spelling in odd_spellings(id).into_iter().chain([UNKNOWN.to_owned()]) {
+            let odd = odd_spellings(id).into_iter().filter(|odd| odd != id);
+            for spelling in odd.chain([UNKNOWN.to_owned()]) {
                 let odd = scene.path(&rule.path.replace(name, &spelling));
-                assert_not_found(&scene.send(&scene.owner, rule, &odd).await);
+                let answer = scene.send(&scene.owner, rule, &odd).await;
+                assert_eq!(answer.status, 404, "{} {odd}", rule.method);
             }
         }
     }

@@ -3,15 +3,18 @@
 
 mod access;
 mod audit_log;
+mod channels;
 mod checks;
 mod expectations;
 mod fallback;
 mod headers;
 mod incidents;
+mod invitations;
 mod issues;
 mod maintenance_calendar;
 mod maintenance_windows;
 mod me;
+mod members;
 mod metrics;
 mod monitoring;
 mod outages;

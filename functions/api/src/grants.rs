@@ -3,8 +3,8 @@
 
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
-    Audit, Delivery, Directory, Email, IssueIndex, Publication, Published, Site, StatusPage,
-    Subscription, Team, Teams, Throttle, Token, TokenUse, User,
+    Audit, Channel, ChannelSecret, Delivery, Directory, Email, Invitation, IssueIndex, Publication,
+    Published, Site, StatusPage, Subscription, Team, Teams, Throttle, Token, TokenUse, User,
 };
 
 /// What every route that knows its callers does, and everything that reading routes do: look up the token and its user,
@@ -98,6 +98,58 @@ pub(crate) const CREATE_TEAM: Grant =
     Grant { put: &[Team, Teams, User], update: &[User], ..Grant::NONE };
 
 pub(crate) const RENAME_TEAM: Grant = Grant { put: &[Audit], update: &[Team], ..Grant::NONE };
+
+pub(crate) const READ_MEMBERS: Grant = Grant { query: &[Team], ..Grant::NONE };
+
+/// A member is listed with the team and with the user.
+pub(crate) const CHANGE_ROLE: Grant =
+    Grant { get: &[User], query: &[Team], put: &[Audit], update: &[Team, User], ..Grant::NONE };
+
+pub(crate) const REMOVE_MEMBER: Grant = Grant {
+    get: &[User],
+    query: &[Team],
+    put: &[Audit],
+    update: &[Team],
+    delete: &[Team, User],
+    ..Grant::NONE
+};
+
+/// The role of the inviter is read again before the email is sent.
+pub(crate) const INVITE: Grant = Grant {
+    get: &[User],
+    query: &[Team],
+    put: &[Audit, Invitation],
+    update: &[Team],
+    ..Grant::NONE
+};
+
+pub(crate) const WITHDRAW_INVITATION: Grant =
+    Grant { put: &[Audit], update: &[Team], delete: &[Invitation], ..Grant::NONE };
+
+pub(crate) const READ_CHANNELS: Grant =
+    Grant { get: &[Channel], query: &[Channel, Delivery], ..Grant::NONE };
+
+/// The email that asks for a confirmation waits among the deliveries.
+pub(crate) const ADD_CHANNEL: Grant =
+    Grant { query: &[Channel], put: &[Audit, Channel, ChannelSecret, Delivery], ..Grant::NONE };
+
+pub(crate) const CHANGE_CHANNEL: Grant = Grant {
+    get: &[Channel],
+    batch_get: &[Delivery],
+    query: &[Channel, Delivery],
+    put: &[Audit, Channel, Delivery],
+    update: &[Delivery],
+    ..Grant::NONE
+};
+
+pub(crate) const DELETE_CHANNEL: Grant = Grant {
+    get: &[Channel],
+    query: &[Delivery],
+    put: &[Audit],
+    delete: &[Channel, ChannelSecret],
+    batch_delete: &[Delivery],
+    ..Grant::NONE
+};
 
 /// Resolving moves the issue's row in the index.
 pub(crate) const DECIDE_ISSUE: Grant = Grant {

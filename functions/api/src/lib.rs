@@ -4,14 +4,17 @@
 //! response. A Lambda function serves one route; on one machine, the process serves all of them.
 
 mod audit_log;
+mod channels;
 mod checks;
 mod expectations;
 mod grants;
 mod incidents;
+mod invitations;
 mod issues;
 mod maintenance_calendar;
 mod maintenance_windows;
 mod me;
+mod members;
 mod metrics;
 mod monitoring;
 mod operator;
@@ -30,7 +33,7 @@ mod user_time_zone;
 use std::future::ready;
 use std::time::Duration;
 
-use lambda_http::{Request, RequestExt as _};
+use lambda_http::{Body, Request, RequestExt as _};
 use tokio::time::timeout;
 use tracing::error;
 use tracing::field::display;
@@ -43,7 +46,7 @@ use vedette_runtime::App;
 use self::surface::Context;
 
 pub use grants::EVERY_ROUTE;
-pub use operator::{Operator, answer_operator};
+pub use operator::Operator;
 pub use reports::performance::DAYS_DEFAULT as PERFORMANCE_DAYS;
 pub use reports::uptime::DAYS_DEFAULT as UPTIME_DAYS;
 pub use router::{FALLBACK, dispatch, named};
@@ -59,6 +62,17 @@ pub async fn answer(app: &App, route: &Route, request: Request) -> Response {
     let found = RouteMatch { route, parameters: parameters.collect() };
     let (head, body) = request.into_parts();
     serve(&Api::Public, app, found, &head, |_| ready(Ok(body))).await
+}
+
+/// Serves a request of the operator. The audit log names the operator.
+pub async fn answer_operator(
+    app: &App,
+    operator: Operator,
+    request: lambda_http::http::Request<Vec<u8>>,
+) -> Response {
+    let (head, body) = request.into_parts();
+    let (found, head) = dispatch(head);
+    serve(&Api::Operator(operator), app, found, &head, |_| ready(Ok(Body::from(body)))).await
 }
 
 /// The time that is left of an invocation to report that its time is over.

@@ -1,22 +1,14 @@
-//! The API for the operator of the service, whose command line calls it in its own process.
+//! The operator of the service, whose command line calls the API in its own process.
 
-use std::future::ready;
-
-use lambda_http::Body;
-use lambda_http::http::Request as HttpRequest;
 use vedette_domain::accounts::account::Role;
 use vedette_domain::accounts::audit::Actor;
 use vedette_domain::id::{CheckId, IssueId, SiteId, TeamId, UserId};
 use vedette_http::access::Caller;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
-use vedette_http::response::Response;
 use vedette_http::validation::Errors;
-use vedette_routing::{Request, serve};
+use vedette_routing::Request;
 use vedette_runtime::App;
-
-use crate::router::dispatch;
-use crate::surface::Api;
 
 /// The refusal of a request that names neither a user nor anything of a team.
 const NEEDS_USER: &str =
@@ -27,17 +19,6 @@ const NEEDS_USER: &str =
 pub struct Operator {
     /// This user; an owner of the team if nobody is named.
     pub user: Option<UserId>,
-}
-
-/// Serves a request of the operator. The audit log names the operator.
-pub async fn answer_operator(
-    app: &App,
-    operator: Operator,
-    request: HttpRequest<Vec<u8>>,
-) -> Response {
-    let (head, body) = request.into_parts();
-    let (found, head) = dispatch(head);
-    serve(&Api::Operator(operator), app, found, &head, |_| ready(Ok(Body::from(body)))).await
 }
 
 impl Operator {

@@ -1,23 +1,25 @@
 //! The table of routes.
 
 use vedette_domain::accounts::account::Permission::{
-    ManageSites, ManageStatusPages, RenameTeam, RunChecks, UpdateMonitoring, View, WriteIncidents,
+    ManageChannels, ManageMembers, ManageSites, ManageStatusPages, RenameTeam, RunChecks,
+    UpdateMonitoring, View, WriteIncidents,
 };
 use vedette_domain::accounts::account::Scope::{
-    self, AuditRead, ChecksDelete, ChecksRead, ChecksRun, IssuesRead, IssuesWrite, MetricsRead,
-    SitesDelete, SitesRead, SitesWrite, TeamsManage, TeamsRead, TeamsWrite, TokensRead,
-    TokensWrite,
+    self, AuditRead, ChannelsRead, ChannelsWrite, ChecksDelete, ChecksRead, ChecksRun, IssuesRead,
+    IssuesWrite, MembersRead, MembersWrite, MetricsRead, SitesDelete, SitesRead, SitesWrite,
+    TeamsManage, TeamsRead, TeamsWrite, TokensRead, TokensWrite,
 };
 use vedette_routing::Endpoint::{
-    Check, Incident, Issue, Request, Site, StatusPage, Team, Teams, Window,
+    Channel, Check, Incident, Invitation, Issue, Request, Site, StatusPage, Team, TeamMember,
+    TeamMemberOrSelf, Teams, Window,
 };
 use vedette_store::Grant;
 
 use crate::surface::{ApiAudience, Endpoint, Route};
 use crate::{
-    audit_log, checks, expectations, grants, incidents, issues, maintenance_calendar,
-    maintenance_windows, me, metrics, monitoring, outages, reports, sites, status_pages, teams,
-    time_zone, tokens, user_time_zone,
+    audit_log, channels, checks, expectations, grants, incidents, invitations, issues,
+    maintenance_calendar, maintenance_windows, me, members, metrics, monitoring, outages, reports,
+    sites, status_pages, teams, time_zone, tokens, user_time_zone,
 };
 
 /// All routes, in the order of the specification, then those that are additions to it. Each has a name, a path, the
@@ -57,6 +59,21 @@ pub const ROUTES: &[Route] = &[
     read("tokens.list", "/api/v1/me/tokens", TokensRead, Request(&tokens::list::handle), &grants::READ_TOKENS),
     post("tokens.create", "/api/v1/me/tokens", TokensWrite, Request(&tokens::create::handle), &grants::CREATE_TOKEN),
     delete("tokens.revoke", "/api/v1/me/tokens/{token}", TokensWrite, Request(&tokens::revoke::handle), &grants::REVOKE_TOKEN),
+    read("members.list", "/api/v1/teams/{team}/members", MembersRead, Team(View, &members::list::handle), &grants::READ_MEMBERS),
+    patch("members.update", "/api/v1/teams/{team}/members/{user}", MembersWrite, TeamMember(ManageMembers, &members::update::handle), &grants::CHANGE_ROLE),
+    delete("members.remove", "/api/v1/teams/{team}/members/{user}", MembersWrite, TeamMemberOrSelf(ManageMembers, &members::remove::handle), &grants::REMOVE_MEMBER),
+    get("invitations.list", "/api/v1/teams/{team}/invitations", MembersRead, Team(View, &invitations::list::handle)),
+    post("invitations.create", "/api/v1/teams/{team}/invitations", MembersWrite, Team(ManageMembers, &invitations::create::handle), &grants::INVITE),
+    delete("invitations.withdraw", "/api/v1/teams/{team}/invitations/{invitation}", MembersWrite, Invitation(ManageMembers, &invitations::withdraw::handle), &grants::WITHDRAW_INVITATION),
+    read("channels.list", "/api/v1/teams/{team}/channels", ChannelsRead, Team(View, &channels::list::handle), &grants::READ_CHANNELS),
+    post("channels.create", "/api/v1/teams/{team}/channels", ChannelsWrite, Team(ManageChannels, &channels::create::handle), &grants::ADD_CHANNEL),
+    read("channels.get", "/api/v1/teams/{team}/channels/{channel}", ChannelsRead, Channel(View, &channels::get::handle), &grants::READ_CHANNELS),
+    patch("channels.update", "/api/v1/teams/{team}/channels/{channel}", ChannelsWrite, Channel(ManageChannels, &channels::update::handle), &grants::CHANGE_CHANNEL),
+    post("channels.enable", "/api/v1/teams/{team}/channels/{channel}/enable", ChannelsWrite, Channel(ManageChannels, &channels::enable::handle), &grants::CHANGE_CHANNEL),
+    post("channels.disable", "/api/v1/teams/{team}/channels/{channel}/disable", ChannelsWrite, Channel(ManageChannels, &channels::disable::handle), &grants::CHANGE_CHANNEL),
+    post("channels.test", "/api/v1/teams/{team}/channels/{channel}/test", ChannelsWrite, Channel(ManageChannels, &channels::test::handle), &grants::CHANGE_CHANNEL),
+    post("channels.resend", "/api/v1/teams/{team}/channels/{channel}/resend", ChannelsWrite, Channel(ManageChannels, &channels::resend::handle), &grants::CHANGE_CHANNEL),
+    delete("channels.delete", "/api/v1/teams/{team}/channels/{channel}", ChannelsWrite, Channel(ManageChannels, &channels::delete::handle), &grants::DELETE_CHANNEL),
     get("time-zone.get", "/api/v1/teams/{team}/time-zone", TeamsRead, Team(View, &time_zone::get::handle)),
     patch("time-zone.update", "/api/v1/teams/{team}/time-zone", TeamsWrite, Team(UpdateMonitoring, &time_zone::update::handle), &grants::SAVE_TIME_ZONE),
     get("user-time-zone.get", "/api/v1/me/time-zone", TeamsRead, Request(&user_time_zone::get::handle)),

@@ -4,23 +4,27 @@
 mod add;
 mod shown;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use clap::{Args, Subcommand};
-use jiff::Timestamp;
-use vedette_actions::{
-    confirm_channel, enable_channel, remove_channel, resend_to_channel, save_channel, try_channel,
-};
+use serde_json::Value;
+use tokio::time::sleep;
+use vedette_actions::{confirm_channel, save_channel, try_channel};
 use vedette_domain::accounts::audit::{By, ChannelChange};
-use vedette_domain::alerts::channel::Channel;
-use vedette_domain::id::TeamId;
+use vedette_domain::alerts::channel::{Channel, ChannelEdit, SigningKey};
+use vedette_domain::id::{ChannelId, TeamId};
 use vedette_runtime::App;
-use vedette_store::{budget, retry_on_conflict};
+use vedette_store::{ChannelRef, budget, retry_on_conflict};
 
 use self::add::NewChannel;
-use self::shown::{LISTED, NONE, failures, shown, with_key};
-use crate::output::{Output, Record, Records};
-use crate::{Failure, args, team};
+use self::shown::{KEY_SHOWN, LISTED, NONE, failures, shown};
+use crate::api::{Api, Call};
+use crate::given::Given;
+use crate::output::{Output, Records, text_at};
+use crate::{Failure, args};
+
+/// How often the outcome of a test is looked for.
+const POLL: Duration = Duration::from_millis(250);
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -43,6 +47,13 @@ pub(crate) enum Command {
         #[command(flatten)]
         which: Which,
     },
+    /// Change the name of a channel, or which alerts it gets
+    Edit {
+        #[command(flatten)]
+        which: Which,
+        #[command(flatten)]
+        edit: Given<ChannelEdit>,
+    },
     /// Send a test message to a channel, and wait for the outcome
     Test {
         #[command(flatten)]
@@ -56,7 +67,7 @@ pub(crate) enum Command {
         )]
         wait: u64,
     },
-    /// Confirm an email address on its recipient's behalf
+    /// Confirm an email address on its recipient's behalf; only the operator can do this
     Confirm {
         #[command(flatten)]
         which: Which,
@@ -70,9 +81,6 @@ pub(crate) enum Command {
     Disable {
         #[command(flatten)]
         which: Which,
-        /// The reason, which the team sees
-        #[arg(long, value_parser = args::name, default_value = "disabled by an operator")]
-        reason: String,
     },
     /// Delete a channel, and all alerts that are waiting to be sent to it
     #[command(alias = "remove")]
@@ -90,7 +98,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         which: Which,
     },
-    /// Create a signing key for a webhook and print it once; the old one stays valid for 24 hours
+    /// Create a signing key for a webhook and print it once; the old one stays valid for 24 hours. Only the operator can
+    /// do this
     RotateKey {
         #[command(flatten)]
         which: Which,
@@ -107,133 +116,150 @@ pub(crate) struct Which {
 }
 
 impl Command {
-    pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
-        match self {
-            Self::Add { team, new } => Ok(out.show(&add::add(app, *team, new).await?)?),
-            Self::List { team } => Ok(out.show(&list(app, *team).await?)?),
-            Self::Show { which } => {
-                let channel = find(app, which).await?;
-                Ok(out.show(&shown(app, &channel).await?)?)
+    pub(crate) async fn run(&self, api: &Api<'_>, out: &mut Output<'_>) -> Result<(), Failure> {
+        let channel = match self {
+            Self::Add { team, new } => return Ok(out.show(&add::add(api, *team, new).await?)?),
+            Self::List { team } => {
+                let shown = channels(api, *team).await?.into_iter().map(shown);
+                return Ok(out.show(&Records::new(NONE, LISTED, shown))?);
+            }
+            Self::Show { which } => which.find(api).await?,
+            Self::Edit { which, edit } => {
+                let edit = edit.body([])?;
+                api.call(&which.call(api, "channels.update").await?.sending(edit)).await?
             }
             Self::Test { which, wait } => {
-                let channel = find(app, which).await?;
-                try_channel(app, &channel, Duration::from_secs(*wait)).await?;
-                let arrived = Record::default()
-                    .with("uuid", "channel", channel.id.to_string())
-                    .with("name", "name", &*channel.name)
-                    .saying(format!("{} received the test message.", channel.name));
-                Ok(out.show(&arrived)?)
+                let channel = test(api, which, Duration::from_secs(*wait)).await?;
+                let text = format!("{} received the test message.", text_at(&channel, "/name"));
+                return Ok(out.show(&shown(channel).saying(text))?);
             }
-            Self::Confirm { which } => Ok(out.show(&confirm(app, which).await?)?),
-            Self::Enable { which } => Ok(out.show(&enable(app, which).await?)?),
-            Self::Disable { which, reason } => {
-                let disabled = |channel: &Channel, now| channel.disabled_by_hand(reason, now);
-                let channel =
-                    change(app, which, disabled, "is disabled", ChannelChange::Disabled).await?;
-                Ok(out.show(&shown(app, &channel).await?)?)
+            Self::Confirm { which } => {
+                let app = api.app()?;
+                confirm(app, which).await?;
+                which.find(api).await?
+            }
+            Self::Enable { which } => api.call(&which.call(api, "channels.enable").await?).await?,
+            Self::Disable { which } => {
+                api.call(&which.call(api, "channels.disable").await?).await?
             }
             Self::Delete { which } => {
-                let channel = find(app, which).await?;
-                let shown = shown(app, &channel).await?;
-                remove_channel(app, &channel, By::operator(app.clock.now())).await?;
-                let Channel { name, team, .. } = &channel;
-                let said = format!("{name} is no longer a channel of team {team}.");
-                Ok(out.show(&shown.saying(said))?)
+                let channel = which.find(api).await?;
+                api.call(&which.call(api, "channels.delete").await?).await?;
+                let name = text_at(&channel, "/name");
+                let said = format!("{name} is no longer a channel of team {}.", which.team);
+                return Ok(out.show(&shown(channel).saying(said))?);
             }
             Self::Failures { which } => {
-                let channel = find(app, which).await?;
-                Ok(out.show(&failures(app, &channel).await?)?)
+                return Ok(out.show(&failures(which.find(api).await?))?);
             }
-            Self::Resend { which } => Ok(out.show(&resend(app, which).await?)?),
-            Self::RotateKey { which } => Ok(out.show(&rotate_key(app, which).await?)?),
-        }
+            Self::Resend { which } => {
+                let resent = api.call(&which.call(api, "channels.resend").await?).await?;
+                return Ok(out.show(&failures(resent))?);
+            }
+            Self::RotateKey { which } => {
+                let key = rotate_key(api.app()?, which).await?;
+                let record = shown(which.find(api).await?).with_key(&key.reveal());
+                let more = "The old key stays valid for 24 hours.\n";
+                return Ok(out.show(&record.with_details(format!("{KEY_SHOWN}{more}")))?);
+            }
+        };
+        Ok(out.show(&shown(channel))?)
     }
 }
 
-async fn list(app: &App, team: TeamId) -> Result<Records, Failure> {
-    team::find(app, team).await?;
-    let mut channels = app.store.channels(team).await?;
-    channels.sort_by_key(|channel| (channel.created_at, channel.id));
-    let mut records = Vec::new();
-    for channel in &channels {
-        records.push(shown(app, channel).await?);
-    }
-    Ok(Records::new(NONE, LISTED, records))
+async fn channels(api: &Api<'_>, team: TeamId) -> Result<Vec<Value>, Failure> {
+    let channels = api.call(&Call::to("channels.list").of("team", team)).await?;
+    Ok(channels.as_array().cloned().unwrap_or_default())
 }
 
-/// The channel to work on.
-async fn find(app: &App, which: &Which) -> Result<Channel, Failure> {
-    team::find(app, which.team).await?;
-    let asked = which.channel.trim();
-    let is_meant = |channel: &Channel| {
-        channel.name == asked || channel.id.to_string().eq_ignore_ascii_case(asked)
-    };
-    let mut channels = app.store.channels(which.team).await?;
-    channels.retain(is_meant);
-    match <[_; 1]>::try_from(channels) {
-        Ok([channel]) => Ok(channel),
-        Err(found) if found.is_empty() => {
-            Err(Failure::refused(format!("the team has no channel {asked}")))
+impl Which {
+    /// The channel to work on.
+    async fn find(&self, api: &Api<'_>) -> Result<Value, Failure> {
+        let asked = self.channel.trim();
+        let mut channels = channels(api, self.team).await?;
+        channels.retain(|channel| {
+            channel["name"] == asked || text_at(channel, "/uuid").eq_ignore_ascii_case(asked)
+        });
+        match <[_; 1]>::try_from(channels) {
+            Ok([channel]) => Ok(channel),
+            Err(found) if found.is_empty() => {
+                Err(Failure::refused(format!("the team has no channel {asked}")))
+            }
+            // If two people add channels at the same time, both may have the same name.
+            Err(found) => {
+                let count = found.len();
+                Err(Failure::refused(format!(
+                    "the team has {count} channels named {asked}; give the uuid of one"
+                )))
+            }
         }
-        // If two people add channels at the same time, both may have the same name.
-        Err(found) => {
-            let count = found.len();
-            Err(Failure::refused(format!(
-                "the team has {count} channels named {asked}; give the uuid of one"
-            )))
-        }
+    }
+
+    async fn call(&self, api: &Api<'_>, route: &'static str) -> Result<Call, Failure> {
+        let id = text_at(&self.find(api).await?, "/uuid");
+        Ok(Call::to(route).of("team", self.team).of("channel", id))
+    }
+
+    /// The channel as it is stored, for the operator.
+    async fn stored(&self, app: &App) -> Result<Channel, Failure> {
+        let id = text_at(&self.find(&Api::here(app)).await?, "/uuid");
+        let id = ChannelId::parse(&id);
+        let place = id.map(|id| ChannelRef { team: self.team, id });
+        let channel = match place {
+            Some(place) => app.store.channel(place).await?,
+            None => None,
+        };
+        channel.ok_or_else(|| Failure::refused("the channel was deleted"))
     }
 }
 
-/// Changes the current state of a channel, even if somebody else has just changed it. Refuses if the channel `is`
-/// already in the new state.
-async fn change(
-    app: &App,
-    which: &Which,
-    decide: impl Fn(&Channel, Timestamp) -> Option<Channel>,
-    is: &str,
-    change: ChannelChange,
-) -> Result<Channel, Failure> {
+/// Sends a test, and waits until its outcome is known.
+async fn test(api: &Api<'_>, which: &Which, wait: Duration) -> Result<Value, Failure> {
+    if let Api::Here(app, _) = api {
+        try_channel(app, &which.stored(app).await?, wait).await?;
+        return which.find(api).await;
+    }
+    let before = which.find(api).await?["last_test"].clone();
+    api.call(&which.call(api, "channels.test").await?).await?;
+    let begun = Instant::now();
+    loop {
+        let channel = which.find(api).await?;
+        let tested = &channel["last_test"];
+        if *tested != before {
+            return match tested["failed"].as_str() {
+                None => Ok(channel),
+                Some(why) => {
+                    Err(Failure::refused(format!("the test message did not arrive: {why}")))
+                }
+            };
+        }
+        if begun.elapsed() > wait {
+            let name = text_at(&channel, "/name");
+            return Err(Failure::refused(format!(
+                "the test of {name} is still waiting; `channel failures` shows what became of it"
+            )));
+        }
+        sleep(POLL).await;
+    }
+}
+
+/// Confirms an address. Only the operator can do this on its reader's behalf.
+async fn confirm(app: &App, which: &Which) -> Result<(), Failure> {
     retry_on_conflict(budget::WRITE, || async {
-        let channel = find(app, which).await?;
-        let next = decide(&channel, app.clock.now())
-            .ok_or_else(|| Failure::refused(format!("{} {is} already", channel.name)))?;
-        save_channel(app, &next, change, By::operator(app.clock.now())).await?;
-        Ok(next)
+        let channel = which.stored(app).await?;
+        let confirmed = confirm_channel(app, &channel, By::operator(app.clock.now())).await?;
+        match confirmed {
+            Some(_) => Ok(()),
+            None => Err(Failure::refused(format!("{} is already confirmed", channel.name))),
+        }
     })
     .await
 }
 
-async fn confirm(app: &App, which: &Which) -> Result<Record, Failure> {
-    let channel = retry_on_conflict(budget::WRITE, || async {
-        let channel = find(app, which).await?;
-        let confirmed = confirm_channel(app, &channel, By::operator(app.clock.now())).await?;
-        confirmed.ok_or_else(|| Failure::refused(format!("{} is already confirmed", channel.name)))
-    });
-    shown(app, &channel.await?).await
-}
-
-async fn enable(app: &App, which: &Which) -> Result<Record, Failure> {
-    let channel = retry_on_conflict(budget::WRITE, || async {
-        let channel = find(app, which).await?;
-        Ok::<_, Failure>(enable_channel(app, &channel, By::operator(app.clock.now())).await?)
-    });
-    shown(app, &channel.await?).await
-}
-
-async fn resend(app: &App, which: &Which) -> Result<Record, Failure> {
-    let channel = retry_on_conflict(budget::WRITE, || async {
-        let channel = find(app, which).await?;
-        resend_to_channel(app, &channel, By::operator(app.clock.now())).await?;
-        Ok::<_, Failure>(channel)
-    });
-    failures(app, &channel.await?).await
-}
-
-async fn rotate_key(app: &App, which: &Which) -> Result<Record, Failure> {
+async fn rotate_key(app: &App, which: &Which) -> Result<SigningKey, Failure> {
     let key = app.entropy.signing_key().map_err(Failure::because)?;
-    let channel = retry_on_conflict(budget::WRITE, || async {
-        let channel = find(app, which).await?;
+    retry_on_conflict(budget::WRITE, || async {
+        let channel = which.stored(app).await?;
         let target = app.store.target_of(&channel).await?;
         let next =
             channel.with_new_key(&target, key.clone(), app.clock.now()).ok_or_else(|| {
@@ -243,10 +269,10 @@ async fn rotate_key(app: &App, which: &Which) -> Result<Record, Failure> {
                 ))
             })?;
         save_channel(app, &next, ChannelChange::KeyRotated, By::operator(app.clock.now())).await?;
-        Ok::<_, Failure>(next)
-    });
-    let record = shown(app, &channel.await?).await?;
-    Ok(with_key(record, &key, "The old key stays valid for 24 hours.\n"))
+        Ok::<_, Failure>(())
+    })
+    .await?;
+    Ok(key)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! The commands of the operator: users, teams, sign-ins, tokens, plans, issues, channels, schedules.
+//! The commands for a team, which call the API, and those of the operator, which work on the table.
 //!
-//! Every command works on the table, so the same command works on a process on this machine and on a deployment. If a
-//! change requires further work, the reconciler finds it in the table.
+//! A command for a team works on a table, with the handlers of the API in this process, or over HTTP on any service. The
+//! operator's commands work on a process on this machine and on a deployment alike. If a change requires further work,
+//! the reconciler finds it in the table.
 //!
 //! Each group of commands has one file with its arguments, code, output and tests. `run` executes a command line with
 //! an [`App`] and an output that the caller passes in.
@@ -91,10 +92,14 @@ pub struct Cli {
 enum TeamCommand {
     /// Teams, the owners of sites
     Team(ApiCommand<team::Command>),
+    /// Who belongs to a team, and who is invited
+    Member(ApiCommand<member::Command>),
     /// Access tokens for the API
     Token(ApiCommand<token::Command>),
     /// Issues, and decisions about them
     Issue(ApiCommand<issue::Command>),
+    /// Channels: where a team's alerts go
+    Channel(ApiCommand<channel::Command>),
     /// Maintenance windows, in which problems with sites are expected
     Maintenance(ApiCommand<maintenance::Command>),
     /// What people outside a team see of its sites
@@ -112,7 +117,9 @@ impl TeamCommand {
     const fn remote(&self) -> &Remote {
         match self {
             Self::Team(ApiCommand { remote, .. })
+            | Self::Member(ApiCommand { remote, .. })
             | Self::Token(ApiCommand { remote, .. })
+            | Self::Channel(ApiCommand { remote, .. })
             | Self::Issue(ApiCommand { remote, .. })
             | Self::Maintenance(ApiCommand { remote, .. })
             | Self::StatusPage(ApiCommand { remote, .. })
@@ -124,7 +131,9 @@ impl TeamCommand {
     async fn run(&self, api: &Api<'_>, out: &mut Output<'_>) -> Result<(), Failure> {
         match self {
             Self::Team(ApiCommand { command, .. }) => command.run(api, out).await,
+            Self::Member(ApiCommand { command, .. }) => command.run(api, out).await,
             Self::Token(ApiCommand { command, .. }) => command.run(api, out).await,
+            Self::Channel(ApiCommand { command, .. }) => command.run(api, out).await,
             Self::Issue(ApiCommand { command, .. }) => command.run(api, out).await,
             Self::Maintenance(ApiCommand { command, .. }) => command.run(api, out).await,
             Self::StatusPage(ApiCommand { command, .. }) => command.run(api, out).await,
@@ -141,17 +150,11 @@ enum Command {
     User(user::Command),
     #[command(flatten)]
     Team(TeamCommand),
-    /// Who belongs to a team
-    #[command(subcommand)]
-    Member(member::Command),
     /// Create a one-time link that signs a user in
     SignIn(sign_in::SignIn),
     /// What a team may use
     #[command(subcommand)]
     Plan(plan::Command),
-    /// Channels: where a team's alerts go
-    #[command(subcommand)]
-    Channel(channel::Command),
     /// Sign in to a service, for commands with --url
     ///
     /// Asks for a token, and keeps it in a file that only you can read. Create the token on the dashboard, under Tokens,
@@ -231,10 +234,8 @@ async fn run(
         Command::Login(login) => login.run(&mut out).await,
         Command::Logout(logout) => logout.run(&mut out),
         Command::User(command) => command.run(app, &mut out).await,
-        Command::Member(command) => command.run(app, &mut out).await,
         Command::SignIn(sign_in) => sign_in.run(app, deployed.is_some(), &mut out).await,
         Command::Plan(command) => command.run(app, &mut out).await,
-        Command::Channel(command) => command.run(app, &mut out).await,
         Command::Agent(_) if deployed.is_some() => {
             Err(Failure::Usage("agents work with a service on one machine only".to_owned()))
         }

@@ -1,19 +1,23 @@
-//! `vedette member`: manages the members of a team.
+//! `vedette member`: manages the members of a team, and its invitations.
 
 use clap::{Args, Subcommand};
-use vedette_actions::{add_member, change_role, remove_member};
-use vedette_domain::accounts::account::{Role, User};
+use serde_json::{Value, json};
+use vedette_actions::add_member;
+use vedette_domain::accounts::account::Role;
 use vedette_domain::accounts::audit::By;
+use vedette_domain::accounts::invitation::NewInvitation;
 use vedette_domain::id::TeamId;
 use vedette_runtime::App;
 use vedette_store::{budget, retry_on_conflict};
 
-use crate::output::{Output, Record, Records, printable};
+use crate::api::{Api, Call};
+use crate::given::Given;
+use crate::output::{Output, Record, Records, text_at};
 use crate::{Failure, args, team, user};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Add a user to a team, if its plan has a seat left
+    /// Add a user to a team, if its plan has a seat left; only the operator can do this
     Add {
         #[command(flatten)]
         who: Who,
@@ -40,6 +44,27 @@ pub(crate) enum Command {
         #[arg(long, value_parser = args::team_id)]
         team: TeamId,
     },
+    /// Invite somebody to a team by email
+    ///
+    /// If the service sends no email, prints the link with which the person joins.
+    Invite {
+        /// The team
+        #[arg(long, value_parser = args::team_id)]
+        team: TeamId,
+        #[command(flatten)]
+        invitation: Given<NewInvitation>,
+    },
+    /// List a team's pending invitations
+    Invitations {
+        /// The team
+        #[arg(long, value_parser = args::team_id)]
+        team: TeamId,
+    },
+    /// Withdraw an invitation
+    Withdraw {
+        #[command(flatten)]
+        who: Who,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -47,70 +72,114 @@ pub(crate) struct Who {
     /// The team
     #[arg(long, value_parser = args::team_id)]
     team: TeamId,
-    /// The user's address
+    /// The address of the person
     #[arg(long, value_parser = args::email)]
     email: String,
 }
 
 impl Command {
-    pub(crate) async fn run(&self, app: &App, out: &mut Output<'_>) -> Result<(), Failure> {
+    pub(crate) async fn run(&self, api: &Api<'_>, out: &mut Output<'_>) -> Result<(), Failure> {
         match self {
-            Self::Add { who, role } => Ok(out.show(&add(app, who, *role).await?)?),
-            Self::Role { who, role } => Ok(out.show(&change(app, who, *role).await?)?),
-            Self::Remove { who } => Ok(out.show(&remove(app, who).await?)?),
-            Self::List { team } => Ok(out.show(&list(app, *team).await?)?),
+            Self::Add { who, role } => {
+                add(api.app()?, who, *role).await?;
+                Ok(out.show(&member(who.find(api, "members.list").await?))?)
+            }
+            Self::Role { who, role } => {
+                let change = who.call(api, "members.list", ("members.update", "user", "/uuid"));
+                let change = change.await?.sending(json!({ "role": role }));
+                Ok(out.show(&member(api.call(&change).await?))?)
+            }
+            Self::Remove { who } => {
+                let gone = who.find(api, "members.list").await?;
+                let remove = who.call(api, "members.list", ("members.remove", "user", "/uuid"));
+                api.call(&remove.await?).await?;
+                let text = format!("{} is no longer a member of team {}.\n", who.email, who.team);
+                Ok(out.show(&member(gone).saying(text))?)
+            }
+            Self::List { team } => {
+                let members = listed(api, "members.list", *team).await?.into_iter().map(member);
+                let labels = &["user", "name", "email", "role"];
+                Ok(out.show(&Records::new("The team has no members.\n", labels, members))?)
+            }
+            Self::Invite { team, invitation: new } => {
+                let invite = Call::to("invitations.create").of("team", team);
+                let invited = api.call(&invite.sending(new.body([])?)).await?;
+                let link = text_at(&invited, "/link");
+                let not_sent = text_at(&invited, "/not_sent");
+                let details = match (&*link, &*not_sent) {
+                    ("-", "-") => "\nThe person gets an email with a link.\n".to_owned(),
+                    ("-", why) => format!("\n{why}\n"),
+                    (link, _) => format!("\nWhoever has this link can join, once:\n{link}\n"),
+                };
+                Ok(out.show(&invitation(invited).with_details(details))?)
+            }
+            Self::Invitations { team } => {
+                let pending = listed(api, "invitations.list", *team).await?;
+                let labels = &["email", "name", "role", "expires"];
+                let none = "There are no pending invitations.\n";
+                Ok(out.show(&Records::new(none, labels, pending.into_iter().map(invitation)))?)
+            }
+            Self::Withdraw { who } => {
+                let route = ("invitations.withdraw", "invitation", "/id");
+                let withdraw = who.call(api, "invitations.list", route).await?;
+                api.call(&withdraw).await.map(drop)
+            }
         }
     }
 }
 
-async fn add(app: &App, who: &Who, role: Role) -> Result<Record, Failure> {
+/// Adds a user who has an account.
+async fn add(app: &App, who: &Who, role: Role) -> Result<(), Failure> {
     let user = user::by_email(app, &who.email).await?;
     retry_on_conflict(budget::WRITE, || async {
         let team = team::find(app, who.team).await?;
         Ok::<_, Failure>(add_member(app, &team, &user, role, By::operator(app.clock.now())).await?)
     })
-    .await?;
-    Ok(shown(who.team, &user, role))
+    .await
 }
 
-async fn change(app: &App, who: &Who, role: Role) -> Result<Record, Failure> {
-    team::find(app, who.team).await?;
-    let user = user::by_email(app, &who.email).await?;
-    // The operator may do what an owner may do.
-    change_role(app, who.team, &user, role, Role::Owner, By::operator(app.clock.now())).await?;
-    Ok(shown(who.team, &user, role))
+async fn listed(api: &Api<'_>, route: &'static str, team: TeamId) -> Result<Vec<Value>, Failure> {
+    let listed = api.call(&Call::to(route).of("team", team)).await?;
+    Ok(listed.as_array().cloned().unwrap_or_default())
 }
 
-async fn remove(app: &App, who: &Who) -> Result<Record, Failure> {
-    team::find(app, who.team).await?;
-    let user = user::by_email(app, &who.email).await?;
-    let role =
-        remove_member(app, who.team, &user, Some(Role::Owner), By::operator(app.clock.now()))
-            .await?;
-    let email = printable(&user.email);
-    let text = format!("{email} is no longer a member of team {}.\n", who.team);
-    Ok(shown(who.team, &user, role).saying(text))
+impl Who {
+    /// The person in one of the team's lists.
+    async fn find(&self, api: &Api<'_>, list: &'static str) -> Result<Value, Failure> {
+        let is_meant = |person: &Value| text_at(person, "/email").eq_ignore_ascii_case(&self.email);
+        let found = listed(api, list, self.team).await?.into_iter().find(is_meant);
+        found.ok_or_else(|| {
+            let what = if list == "members.list" { "a member of" } else { "invited to" };
+            Failure::refused(format!("{} is not {what} the team", self.email))
+        })
+    }
+
+    /// A call about the person, whom the parameter names by a field of the list.
+    async fn call(
+        &self,
+        api: &Api<'_>,
+        list: &'static str,
+        (route, parameter, field): (&'static str, &'static str, &str),
+    ) -> Result<Call, Failure> {
+        let id = text_at(&self.find(api, list).await?, field);
+        Ok(Call::to(route).of("team", self.team).of(parameter, id))
+    }
 }
 
-async fn list(app: &App, team: TeamId) -> Result<Records, Failure> {
-    team::find(app, team).await?;
-    let rows = app.store.members(team).await?;
-    let mut users = app.store.users(rows.iter().map(|row| row.user)).await?;
-    let found = rows.iter().filter_map(|row| users.remove(&row.user).map(|user| (user, row.role)));
-    let mut members: Vec<_> = found.collect();
-    members.sort_by(|(a, of_a), (b, of_b)| of_b.cmp(of_a).then_with(|| a.email.cmp(&b.email)));
-    let shown = members.iter().map(|(user, role)| shown(team, user, *role));
-    let listed = &["user", "name", "email", "role"];
-    Ok(Records::new("The team has no members.\n", listed, shown))
+fn member(member: Value) -> Record<Value> {
+    Record::of(member)
+        .field("user", "/uuid")
+        .field("name", "/name")
+        .field("email", "/email")
+        .field("role", "/role")
 }
 
-fn shown(team: TeamId, user: &User, role: Role) -> Record {
-    Record::default()
-        .with("team", "team", team.to_string())
-        .with("user", "user", user.id.to_string())
-        .with("name", "name", user.name.as_str())
-        .with("email", "email", user.email.as_str())
-        .with("role", "role", role.as_str())
+fn invitation(invitation: Value) -> Record<Value> {
+    Record::of(invitation)
+        .field("email", "/email")
+        .field("name", "/name")
+        .field("role", "/role")
+        .instant("expires", "/expires_at")
 }
 
 #[cfg(test)]
@@ -138,10 +207,10 @@ mod tests {
         insta::assert_json_snapshot!(added, @r#"
         {
           "email": "bob@example.com",
+          "email_verified_at": "2026-11-20T09:54:00+00:00",
           "name": "bob",
           "role": "viewer",
-          "team": "05050505-0505-4505-8505-050505050505",
-          "user": "02020202-0202-4202-8202-020202020202"
+          "uuid": "02020202-0202-4202-8202-020202020202"
         }
         "#);
         let said = bench.refused(&format!("member add {} --role admin", who("bob"))).await;
@@ -185,7 +254,7 @@ mod tests {
         let who = |name: &str| format!("--team {team} --email {name}@example.com");
         for command in ["member remove", "member role --role admin"] {
             let said = bench.refused(&format!("{command} {}", who("ada"))).await;
-            let reason = "is the team's last owner; make another member an owner first";
+            let reason = "is the team's last owner; make another member an owner first.";
             assert_eq!(said, format!("ada@example.com {reason}"));
         }
         bench.json(&format!("member role {} --role owner", who("ada"))).await;

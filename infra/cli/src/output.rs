@@ -61,6 +61,12 @@ impl Record<Value> {
         self.labeled(label, text)
     }
 
+    /// Adds a field that only programs see.
+    pub(crate) fn adding(mut self, name: &str, value: &str) -> Self {
+        self.resource[name] = value.into();
+        self
+    }
+
     /// Adds an instant.
     pub(crate) fn instant(self, label: &'static str, pointer: &str) -> Self {
         let at = instant_at(&self.resource, pointer);

@@ -41,8 +41,8 @@ pub(crate) struct Remote {
     #[arg(long, global = true, env = "VEDETTE_URL", hide_env_values = true)]
     url: Option<Url>,
     /// A file with the token; by default VEDETTE_TOKEN, or the token of `vedette login`
-    #[arg(long, global = true, value_name = "FILE")]
-    token_file: Option<PathBuf>,
+    #[arg(long = "api-token-file", global = true, value_name = "FILE")]
+    api_token_file: Option<PathBuf>,
     /// A proxy for the requests
     #[arg(long, global = true, value_name = "URL")]
     proxy: Option<Url>,
@@ -58,7 +58,7 @@ impl Remote {
     /// The API of the service, if one is named.
     pub(crate) fn api(&self) -> Result<Option<Api<'static>>, Failure> {
         let Some(service) = &self.url else { return Ok(None) };
-        let token = match (&self.token_file, environment(TOKEN)) {
+        let token = match (&self.api_token_file, environment(TOKEN)) {
             (Some(file), _) => args::read_secret(file).map_err(|error| unreadable(file, &error))?,
             (None, Some(token)) => token,
             (None, None) => Logins::read()?.token(service)?,
@@ -108,7 +108,7 @@ impl Login {
         let service = self.remote.url.as_ref();
         let service =
             service.ok_or_else(|| Failure::Usage("--url must name a service".to_owned()))?;
-        let token = match &self.remote.token_file {
+        let token = match &self.remote.api_token_file {
             Some(file) => args::read_secret(file).map_err(|error| unreadable(file, &error))?,
             None => read_line("token")?,
         };
@@ -174,7 +174,7 @@ impl Logins {
     fn token(&self, service: &Url) -> Result<String, Failure> {
         self.tokens.get(&key(service)).cloned().ok_or_else(|| {
             Failure::Usage(format!(
-                "there is no token for {service}; set {TOKEN}, name a file with --token-file, or run `vedette login \
+                "there is no token for {service}; set {TOKEN}, name a file with --api-token-file, or run `vedette login \
                  --url {service}`"
             ))
         })

@@ -6,11 +6,13 @@ use serde_json::{Map, Value, json};
 use vedette_http::paging::{PAGE_MAX, PER_PAGE_DEFAULT, PER_PAGE_MAX};
 
 /// The path parameters, and what they name.
-const IN_PATHS: [(&str, &str); 7] = [
+const IN_PATHS: [(&str, &str); 9] = [
     ("team", "One of the caller's teams."),
     ("site", "A site of one of the caller's teams."),
     ("check", "A check of a site of one of the caller's teams."),
     ("issue", "An issue of a site of one of the caller's teams."),
+    ("user", "A member of the team."),
+    ("channel", "A channel of the team."),
     ("window", "A maintenance window of the team."),
     ("status_page", "A status page of the team."),
     ("incident", "An incident of the status page."),
@@ -48,7 +50,9 @@ pub(crate) fn components() -> Map<String, Value> {
         "The maximum number of entries \
          on the page.",
     );
-    let others = [("token", token), ("page", page), ("per_page", per_page)];
+    let invitation = in_path("invitation", "The id of a pending invitation of the team.", &hash);
+    let others =
+        [("token", token), ("invitation", invitation), ("page", page), ("per_page", per_page)];
     let others = others.map(|(name, parameter)| (name.to_owned(), parameter));
     in_paths.into_iter().chain(others).collect()
 }

@@ -4,10 +4,12 @@
 mod input;
 mod settings;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use vedette_actions::SITES_MAX;
+use vedette_domain::alerts::channel::{ChannelInput, ChannelKind};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::input::Input;
+use vedette_domain::schema;
 use vedette_domain::time_zone::ZoneChoice;
 use vedette_http::settings::TEAM_PATH;
 
@@ -30,6 +32,29 @@ pub(crate) fn site<T: Input>(name: &str, schemas: &mut Schemas) -> Body {
     let mut schema = input::open::<T>();
     schema["properties"][TEAM_PATH] = settings::of_site(schemas);
     Body { is_required: true, schema: schemas.named(name, schema) }
+}
+
+/// A new channel: the fields of its kind, and those of all channels.
+pub(crate) fn new_channel(schemas: &mut Schemas) -> Body {
+    let kinds = ChannelKind::ALL.map(|kind| {
+        let mut schema = schema::object(kind.description().fields, true);
+        let shared = schema::object(ChannelInput::FIELDS, true);
+        if let (Value::Object(of_kind), Value::Object(shared)) =
+            (&mut schema["properties"], &shared["properties"])
+        {
+            of_kind.extend(shared.clone());
+        }
+        schema["title"] = kind.description().label.into();
+        schema["properties"]["kind"] =
+            json!({ "const": kind, "description": kind.description().about });
+        if let Value::Array(required) = &mut schema["required"] {
+            required.insert(0, "kind".into());
+        }
+        schema["additionalProperties"] = true.into();
+        schema
+    });
+    let schema = json!({ "oneOf": kinds });
+    Body { is_required: true, schema: schemas.named("ChannelCreate", schema) }
 }
 
 /// The time zone that a team or a user chooses.

@@ -1,13 +1,16 @@
 //! The descriptions of the routes, one file per resource.
 
 mod audit_log;
+mod channels;
 mod checks;
 mod expectations;
 mod incidents;
+mod invitations;
 mod issues;
 mod maintenance_calendar;
 mod maintenance_windows;
 mod me;
+mod members;
 mod metrics;
 mod monitoring;
 mod outages;
@@ -45,6 +48,9 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         outages::operations,
         audit_log::operations,
         tokens::operations,
+        members::operations,
+        invitations::operations,
+        channels::operations,
     ];
     of_resources.iter().flat_map(|operations| operations(schemas)).collect()
 }
@@ -70,6 +76,9 @@ pub(crate) fn tags() -> Vec<Value> {
         ("outages", "When sites were down, how long, and why."),
         ("audit-log", "Who changed what in a team."),
         ("tokens", "The caller's tokens."),
+        ("members", "Who belongs to a team, in which role."),
+        ("invitations", "Pending invitations to a team."),
+        ("channels", "Where a team's alerts go, and what became of them."),
     ];
     tags.map(|(name, description)| json!({ "name": name, "description": description })).into()
 }

@@ -76,6 +76,8 @@ impl Story {
         self.ask("tokens.list", ("two", "Two tokens"), &[], "", None).await;
         let of_token = [("token", made["data"]["hash"].as_str().unwrap_or_default())];
         self.ask("tokens.revoke", ("deploy", "A token is revoked"), &of_token, "", None).await;
+        self.of_members(&team).await;
+        self.of_channels(&team).await;
         self.ask("monitoring.get", ("defaults", "What a new team starts with"), &of_team, "", None)
             .await;
         let stricter = json!({ "monitoring_settings": {
@@ -112,6 +114,61 @@ impl Story {
         let name = ("unknown", "A name that the database does not have");
         self.ask("user-time-zone.update", name, &[], "", Some(unknown)).await;
         self.of_windows(&team).await;
+    }
+
+    async fn of_members(&mut self, team: &str) {
+        let of_team = [("team", team)];
+        let bob = json!({ "email": "bob@example.com", "name": "Bob", "role": "member" });
+        let name = ("bob", "This service sends no email");
+        let invited = self.ask("invitations.create", name, &of_team, "", Some(bob.clone())).await;
+        let name = ("again", "A pending invitation");
+        self.ask("invitations.create", name, &of_team, "", Some(bob)).await;
+        self.ask("invitations.list", ("one", "One invitation"), &of_team, "", None).await;
+        let invitation = invited["data"]["id"].as_str().unwrap_or_default();
+        let of_invitation = [("team", team), ("invitation", invitation)];
+        self.ask("invitations.withdraw", ("gone", "Gone"), &of_invitation, "", None).await;
+        let members = self.ask("members.list", ("one", "The owner"), &of_team, "", None).await;
+        let owner = members["data"][0]["uuid"].as_str().unwrap_or_default().to_owned();
+        let of_owner = [("team", team), ("user", &*owner)];
+        let change = json!({ "role": "admin" });
+        let name = ("last_owner", "The last owner");
+        self.ask("members.update", name, &of_owner, "", Some(change)).await;
+        let same = json!({ "role": "owner" });
+        self.ask("members.update", ("owner", "An owner"), &of_owner, "", Some(same)).await;
+        let name = ("last_owner", "The last owner");
+        self.ask("members.remove", name, &of_owner, "", None).await;
+    }
+
+    async fn of_channels(&mut self, team: &str) {
+        let of_team = [("team", team)];
+        let slack = json!({
+            "kind": "slack",
+            "url": "https://hooks.slack.com/services/T00000000/B00000000/x7k2q9",
+            "name": "Operations",
+            "events": ["opened", "resolved"],
+        });
+        let name = ("slack", "A channel in Slack");
+        let added = self.ask("channels.create", name, &of_team, "", Some(slack)).await;
+        let name = ("other", "A URL of another service");
+        let other = json!({ "kind": "slack", "url": "https://ntfy.sh/alerts" });
+        self.ask("channels.create", name, &of_team, "", Some(other)).await;
+        let channel = added["data"]["uuid"].as_str().unwrap_or_default().to_owned();
+        let of_channel = [("team", team), ("channel", &*channel)];
+        self.ask("channels.list", ("two", "A webhook, and Slack"), &of_team, "", None).await;
+        self.ask("channels.get", ("slack", "A channel in Slack"), &of_channel, "", None).await;
+        let critical = json!({ "severities": ["critical"] });
+        let name = ("critical", "Only what is critical");
+        self.ask("channels.update", name, &of_channel, "", Some(critical)).await;
+        let name = ("unnamed", "A name that is not one line");
+        let unnamed = json!({ "name": "a\nb" });
+        self.ask("channels.update", name, &of_channel, "", Some(unnamed)).await;
+        self.ask("channels.test", ("queued", "A test is queued"), &of_channel, "", None).await;
+        self.ask("channels.disable", ("off", "Disabled"), &of_channel, "", None).await;
+        self.ask("channels.test", ("off", "A disabled channel"), &of_channel, "", None).await;
+        self.ask("channels.resend", ("off", "A disabled channel"), &of_channel, "", None).await;
+        self.ask("channels.enable", ("on", "Enabled again"), &of_channel, "", None).await;
+        self.ask("channels.resend", ("on", "Nothing waits"), &of_channel, "", None).await;
+        self.ask("channels.delete", ("gone", "Gone"), &of_channel, "", None).await;
     }
 
     async fn of_status_pages(&mut self, site: &str) {

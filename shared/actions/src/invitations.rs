@@ -21,10 +21,11 @@ use crate::members::need_seats;
 pub async fn invite(
     app: &App,
     team: &TeamWithSettings,
-    by: &Membership,
+    inviter: &Membership,
     invited: Invited<'_>,
+    by: By,
 ) -> Result<(SessionSecret, Invitation), AccountError> {
-    if !by.role.governs(invited.role) {
+    if !inviter.role.governs(invited.role) {
         return Err(AccountRefusal::OwnersOnly.into());
     }
     let members = app.store.members(team.id()).await?;
@@ -45,9 +46,8 @@ pub async fn invite(
     }
     need_seats(team, team.team.seats_taken() + 1)?;
     let secret = app.entropy.session_secret()?;
-    let invitation = Invitation::new(&secret, team.id(), invited, by.user, app.clock.now());
-    let at = invitation.created_at;
-    let entry = AuditEntry::new(team.id(), By::user(by.user, at), inviting(&invitation));
+    let invitation = Invitation::new(&secret, team.id(), invited, inviter.user, by.now);
+    let entry = AuditEntry::new(team.id(), by, inviting(&invitation));
     app.store.create_invitation(&team.team, &invitation, Audit::Entry(&entry)).await?;
     Ok((secret, invitation))
 }

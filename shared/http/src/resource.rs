@@ -2,9 +2,11 @@
 
 mod audit;
 mod calendar;
+mod channel;
 mod check;
 mod evidence;
 mod issue;
+mod member;
 mod monitoring;
 mod outage;
 mod outcome;
@@ -19,9 +21,11 @@ use vedette_domain::id::SiteId;
 
 pub use audit::AuditEntryResource;
 pub use calendar::CalendarResource;
+pub use channel::{ChannelResource, NewChannelResource};
 pub use check::{CheckResource, SiteSummary};
 pub use evidence::EvidenceResource;
 pub use issue::{IssueParts, IssueResource};
+pub use member::{InvitationResource, MemberResource, NewInvitationResource};
 pub use monitoring::MonitoringResource;
 pub use outage::OutageResource;
 pub use outcome::SitesOutcome;

@@ -14,7 +14,7 @@ use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
 use vedette_store::TeamWithSettings;
 
-use super::form::{controls, form, kinds, no_mail, read, wants_test};
+use super::form::{DESTINATION, controls, form, kinds, no_mail, read, wants_test};
 use crate::RequestContext;
 use crate::form::{FormInput, sentence};
 use crate::layout::{self, Heading, NavTab};
@@ -44,11 +44,14 @@ pub(crate) async fn add(
             match add_channel(context.app, team.id(), name, target, input.filter(), by).await {
                 Ok(channel) => return added(context, &team, &channel, &sent).await,
                 Err(ActionError::Refused(refusal @ ChannelRefusal::UrlTaken(_))) => {
-                    let why = ValidationError::new("to", sentence(&refusal.to_string()));
+                    let why = ValidationError::new(DESTINATION, sentence(&refusal.to_string()));
                     (why, StatusCode::CONFLICT)
                 }
                 Err(error) => match ApiError::from(error) {
-                    ApiError::Validation(why) => (why, StatusCode::UNPROCESSABLE_ENTITY),
+                    ApiError::Validation(why) => {
+                        let to = |path: &str| (path == "address").then(|| DESTINATION.to_owned());
+                        (why.renamed(to), StatusCode::UNPROCESSABLE_ENTITY)
+                    }
                     error => return Err(error),
                 },
             }

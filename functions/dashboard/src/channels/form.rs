@@ -15,7 +15,7 @@ use crate::look::Icon;
 use crate::words;
 
 /// The control for where messages go. All kinds of channels share it.
-const DESTINATION: &str = "to";
+pub(super) const DESTINATION: &str = "to";
 
 /// The name of the control for a field of a kind.
 fn control_of(kind: ChannelKind, field: &InputField) -> String {

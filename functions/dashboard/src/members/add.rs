@@ -64,8 +64,9 @@ pub(crate) async fn add(
         Ok(invited) => invited,
         Err(why) => return refused(context, &team, &input, why).await,
     };
-    let by = context.member()?.caller.membership_in(team.id())?;
-    match invite(context.app, &team, by, invited).await {
+    let caller = &context.member()?.caller;
+    let inviter = caller.membership_in(team.id())?;
+    match invite(context.app, &team, inviter, invited, caller.by()).await {
         Ok((secret, invitation)) => hand_over(context, &team, &secret, &invitation).await,
         Err(ActionError::Failed(fault)) => Err(fault.into()),
         Err(ActionError::Refused(refusal)) => {

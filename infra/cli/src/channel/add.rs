@@ -3,19 +3,15 @@
 use clap::error::ErrorKind;
 use clap::{ArgMatches, Command, FromArgMatches, Subcommand};
 use serde_json::{Map, Value};
-use vedette_actions::{ActionError, add_channel};
-use vedette_domain::accounts::audit::By;
-use vedette_domain::alerts::channel::ChannelKind;
-use vedette_domain::alerts::refusal::ChannelRefusal;
+use vedette_domain::alerts::channel::{ChannelInput, ChannelKind};
 use vedette_domain::id::TeamId;
-use vedette_domain::validation::Fields;
-use vedette_runtime::App;
-use vedette_store::{budget, retry_on_conflict};
+use vedette_domain::input::Input as _;
 
 use super::shown;
-use crate::given::{all_given, options, read_secrets};
+use crate::Failure;
+use crate::api::{Api, Call};
+use crate::given::{all_given, options, read_secrets, typed_object};
 use crate::output::Record;
-use crate::{Failure, team};
 
 /// A channel to add: a subcommand for each kind, with an argument for each of its fields.
 #[derive(Debug)]
@@ -62,23 +58,16 @@ fn subcommand(kind: ChannelKind) -> Command {
 }
 
 /// Adds a channel to a team.
-pub(super) async fn add(app: &App, team: TeamId, new: &NewChannel) -> Result<Record, Failure> {
-    team::find(app, team).await?;
+pub(super) async fn add(
+    api: &Api<'_>,
+    team: TeamId,
+    new: &NewChannel,
+) -> Result<Record<Value>, Failure> {
     let mut texts = new.texts.clone();
     read_secrets(new.kind.fields(), &mut texts)?;
-    let read = new.kind.read(&Fields::texts(&texts), || app.entropy.signing_key());
-    let read = read.map_err(Failure::because)?;
-    let (target, input) = read.map_err(|error| Failure::Usage(error.message()))?;
-    // Another person may add a channel with the same URL at the same time.
-    let channel = retry_on_conflict(budget::WRITE, || {
-        let (name, target) = (input.name.as_deref(), target.clone());
-        add_channel(app, team, name, target, input.filter(), By::operator(app.clock.now()))
-    });
-    let channel = channel.await.map_err(|error| match error {
-        ActionError::Refused(ChannelRefusal::NameTaken(_)) => {
-            Failure::refused(format!("{error}; --name gives this one another name"))
-        }
-        other => other.into(),
-    })?;
-    shown::added(app, &channel).await
+    let own = typed_object(new.kind.description().fields, &texts);
+    let mut body = typed_object(ChannelInput::FIELDS, &own);
+    body.insert("kind".to_owned(), new.kind.as_str().into());
+    let create = Call::to("channels.create").of("team", team).sending(body);
+    Ok(shown::added(api.call(&create).await?))
 }

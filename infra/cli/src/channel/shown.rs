@@ -1,127 +1,99 @@
 //! The output of `vedette channel`. Except for a new signing key, it contains nothing with which somebody could post to
 //! a channel.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
-use vedette_actions::{WaitingDelivery, waiting_for};
-use vedette_domain::alerts::channel::{Channel, Disabled, EventKind, Filter, SigningKey, Target};
-use vedette_domain::alerts::channel_state::{ChannelState, FailedAttempt, Standing};
-use vedette_domain::checks::tool::Tool;
-use vedette_domain::issues::Severity;
-use vedette_domain::time::wire;
-use vedette_runtime::App;
 
-use crate::Failure;
-use crate::output::{Record, Records, Show as _, moment};
+use crate::output::{Record, Records, Show as _, instant_at, moment, text_at};
 
 pub(super) const NONE: &str = "The team has no channels, so nobody is notified of its issues.\n";
 pub(super) const LISTED: &[&str] = &["channel", "name", "kind", "to", "state", "delivered"];
+/// What is said below a signing key.
+pub(super) const KEY_SHOWN: &str = "\nThe key cannot be shown again.\n";
 
-/// A channel. Its field `to` is the address, or the URL without its secret part.
-pub(super) async fn shown(app: &App, channel: &Channel) -> Result<Record, Failure> {
-    let state = app.store.channel_state(channel.into()).await?;
-    let Filter { events, tools, severities } = &channel.filter;
-    let disabled = disabled(channel, &state);
-    let why = disabled.map_or_else(|| "-".to_owned(), since);
-    Ok(Record::default()
-        .with("uuid", "channel", channel.id.to_string())
-        .with("team", "", channel.team.to_string())
-        .with("name", "name", channel.name.as_str())
-        .with("kind", "kind", channel.target.kind().as_str())
-        .with("to", "to", channel.target.leads_to())
-        .worded("events", "events", json!(events), wanted(events, EventKind::as_str))
-        .worded("tools", "tools", json!(tools), wanted(tools, Tool::as_str))
-        .worded("severities", "severities", json!(severities), wanted(severities, Severity::as_str))
-        .with("state", "state", Standing::of(channel, &state).as_str())
-        .at("confirmed_at", "confirmed", channel.since)
-        .worded("disabled", "disabled", disabled.map(as_json), why)
-        .at("delivered_at", "delivered", state.delivered_at)
-        .at("created_at", "created", channel.created_at)
-        .at("updated_at", "updated", channel.updated_at))
+/// A channel.
+pub(super) fn shown(channel: Value) -> Record<Value> {
+    let why = since(&channel).unwrap_or_else(|| "-".to_owned());
+    let wanted = |what: &str| match text_at(&channel, what) {
+        none if none == "-" => "all".to_owned(),
+        some => some,
+    };
+    let [events, tools, severities] = ["/events", "/tools", "/severities"].map(wanted);
+    Record::of(channel)
+        .field("channel", "/uuid")
+        .field("name", "/name")
+        .field("kind", "/kind")
+        .field("to", "/to")
+        .labeled("events", events)
+        .labeled("tools", tools)
+        .labeled("severities", severities)
+        .field("state", "/state")
+        .instant("confirmed", "/confirmed_at")
+        .labeled("disabled", why)
+        .instant("delivered", "/delivered_at")
+        .instant("created", "/created_at")
+        .instant("updated", "/updated_at")
 }
 
-/// Why a channel receives nothing.
-fn disabled<'c>(channel: &'c Channel, state: &'c ChannelState) -> Option<&'c Disabled> {
-    channel.disabled.as_ref().or(state.disabled.as_ref())
-}
-
-fn as_json(Disabled { at, reason }: &Disabled) -> Value {
-    json!({ "at": wire(*at), "reason": reason })
-}
-
-fn since(Disabled { at, reason }: &Disabled) -> String {
-    format!("{} ({reason})", moment(*at))
-}
-
-/// The alerts that a filter selects.
-fn wanted<T: Copy>(values: &BTreeSet<T>, as_str: fn(T) -> &'static str) -> String {
-    match values.is_empty() {
-        true => "all".to_owned(),
-        false => values.iter().map(|value| as_str(*value)).collect::<Vec<_>>().join(" "),
-    }
+/// Since when a channel receives nothing, and why.
+fn since(channel: &Value) -> Option<String> {
+    let at = instant_at(channel, "/disabled/at")?;
+    Some(format!("{} ({})", moment(at), text_at(channel, "/disabled/reason")))
 }
 
 /// A channel that was added, with its signing key if it has one.
-pub(super) async fn added(app: &App, channel: &Channel) -> Result<Record, Failure> {
-    let record = shown(app, channel).await?;
-    let to = channel.target.leads_to();
-    Ok(match channel.secret.as_ref().and_then(Target::keys) {
-        Some(keys) => with_key(record, &keys.current, ""),
-        None if channel.since.is_some() => record,
-        None => record.with_details(format!(
+pub(super) fn added(channel: Value) -> Record<Value> {
+    let to = text_at(&channel, "/to");
+    if let Some(key) = channel["signing_key"].as_str().map(str::to_owned) {
+        return shown(channel).labeled("signing key", key).with_details(KEY_SHOWN);
+    }
+    match text_at(&channel, "/state") == "unconfirmed" {
+        true => shown(channel).with_details(format!(
             "\n{to} must confirm the address, and gets no alerts until then.\n"
         )),
-    })
+        false => shown(channel),
+    }
 }
 
-/// A webhook with a new key, and what else there is to say.
-pub(super) fn with_key(record: Record, key: &SigningKey, more: &str) -> Record {
-    record
-        .with("signing_key", "signing key", key.reveal())
-        .with_details(format!("\nThe key cannot be shown again.\n{more}"))
+impl Record<Value> {
+    /// The same with a new signing key.
+    pub(super) fn with_key(self, key: &str) -> Self {
+        self.adding("signing_key", key).labeled("signing key", key)
+    }
 }
 
 /// The messages that did not arrive, and those that are waiting.
-pub(super) async fn failures(app: &App, channel: &Channel) -> Result<Record, Failure> {
-    let deliveries = app.store.deliveries(channel.into()).await?;
-    let waiting = waiting_for(app, channel, &deliveries).await?;
-    let ChannelState { log, held, .. } = &deliveries.state;
-    let (standing, disabled) =
-        (Standing::of(channel, &deliveries.state), disabled(channel, &deliveries.state));
-    let log = log.iter().map(|FailedAttempt { at, what, why }| {
-        let record = Record::default().at("at", "failed", *at);
-        record.with("what", "what", what.as_str()).with("why", "why", why.as_str())
+pub(super) fn failures(channel: Value) -> Record<Value> {
+    let list = |name: &str| channel[name].as_array().cloned().unwrap_or_default();
+    let log = list("failures").into_iter().map(|failure| {
+        Record::of(failure).instant("failed", "/at").field("what", "/what").field("why", "/why")
     });
-    let arrived = if held.is_some() { "" } else { "All recent messages arrived.\n" };
-    let log = Records::new(arrived, &["failed", "what", "why"], log);
-    let never = if disabled.is_some() { "once enabled" } else { "given up" };
-    let waiting = waiting.into_iter().map(|WaitingDelivery { what, issue, failing_since, due }| {
-        let text = due.map_or_else(|| never.to_owned(), moment);
-        Record::default()
-            .with("what", "waiting", what)
-            .with("issue", "issue", issue.map(|issue| issue.to_string()))
-            .at("failing_since", "failing since", failing_since)
-            .worded("due", "due", due.map(wire), text)
+    let log = Records::new("All recent messages arrived.\n", &["failed", "what", "why"], log);
+    let is_disabled = channel["disabled"].is_object();
+    let never = if is_disabled { "once enabled" } else { "given up" };
+    let waiting = list("waiting").into_iter().map(|waiting| {
+        let due = instant_at(&waiting, "/due").map_or_else(|| never.to_owned(), moment);
+        Record::of(waiting)
+            .field("waiting", "/what")
+            .field("issue", "/issue")
+            .instant("failing since", "/failing_since")
+            .labeled("due", due)
     });
     let labels = &["waiting", "issue", "failing since", "due"];
     let waiting = Records::new("Nothing is waiting.\n", labels, waiting);
-    let state = disabled.map_or_else(
-        || format!("is {}", standing.as_str()),
-        |why| format!("has been disabled since {}", since(why)),
+    let state = since(&channel).map_or_else(
+        || format!("is {}", text_at(&channel, "/state")),
+        |why| format!("has been disabled since {why}"),
     );
-    let problem = held.as_ref().map(|why| format!("No email can be sent: {why}\n"));
-    let (log_text, problem) = (log.text(), problem.unwrap_or_default());
-    let text = format!("The channel {state}.\n{problem}\n{log_text}\n{}", waiting.text());
-    let record = Record::default()
-        .with("state", "", standing.as_str())
-        .with("disabled", "", disabled.map(as_json))
-        .with("log", "", json!(log))
-        .with("waiting", "", json!(waiting));
-    // Why no email can be sent, if that is what the channel waits for.
-    let record = match held {
-        Some(held) => record.with("held", "", held.as_str()),
-        None => record,
+    let held = match text_at(&channel, "/held") {
+        none if none == "-" => String::new(),
+        why => format!("No email can be sent: {why}\n\n"),
     };
-    Ok(record.saying(text))
+    let text = format!("The channel {state}.\n\n{held}{}\n{}", log.text(), waiting.text());
+    let resource = json!({
+        "state": channel["state"],
+        "disabled": channel["disabled"],
+        "failures": channel["failures"],
+        "waiting": channel["waiting"],
+    });
+    Record::of(resource).saying(text)
 }

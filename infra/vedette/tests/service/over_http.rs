@@ -28,7 +28,7 @@ async fn a_command_does_the_same_over_http_as_on_the_table() {
     let config = folder.path().join("config");
     let (data, file) = (folder.path().display(), folder.path().join("token"));
     let url = format!("http://{}", service.listen());
-    let login = format!("login --url {url} --token-file {}", file.display());
+    let login = format!("login --url {url} --api-token-file {}", file.display());
     let (code, said, wrong) = vedette(&config, None, &login).await;
     assert_eq!(code, 0, "{wrong}");
     let token = fs::read_to_string(&file).expect("a token").trim().to_owned();

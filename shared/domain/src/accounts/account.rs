@@ -1,6 +1,7 @@
 //! Users, memberships, roles and access tokens.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use data_encoding::HEXLOWER;
 use jiff::Timestamp;
@@ -64,6 +65,12 @@ pub enum Role {
     Owner,
 }
 
+impl fmt::Display for Role {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 impl Role {
     /// All roles, from the fewest permissions to the most.
     pub const ALL: [Self; 4] = [Self::Viewer, Self::Member, Self::Admin, Self::Owner];
@@ -97,6 +104,14 @@ impl Role {
     }
 }
 
+input! {
+    /// What a member may do from now on.
+    RoleChange {
+        /// Their role.
+        role: Required<Role> = Role::ALL;
+    }
+}
+
 /// The permission that a route needs, in the words of the API's endpoint table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permission {
@@ -108,15 +123,15 @@ pub enum Permission {
     RunChecks,
     /// `updateMonitoring` of the team.
     UpdateMonitoring,
-    /// Changes where the team's alerts go; the API has no route for it.
+    /// Changes where the team's alerts go.
     ManageChannels,
     /// Creates, changes and deletes status pages.
     ManageStatusPages,
     /// Writes about incidents on status pages.
     WriteIncidents,
-    /// Changes the members of the team; the API has no route for it.
+    /// Changes the members of the team.
     ManageMembers,
-    /// Renames the team; the API has no route for it.
+    /// Renames the team.
     RenameTeam,
 }
 
@@ -183,10 +198,22 @@ pub enum Scope {
     /// Create and revoke tokens of the user.
     #[serde(rename = "tokens:write")]
     TokensWrite,
+    /// Read a team's channels, their deliveries and what waits for them.
+    #[serde(rename = "channels:read")]
+    ChannelsRead,
+    /// Add, change, test and delete channels.
+    #[serde(rename = "channels:write")]
+    ChannelsWrite,
+    /// Read a team's members and invitations.
+    #[serde(rename = "members:read")]
+    MembersRead,
+    /// Invite people, change roles and remove members.
+    #[serde(rename = "members:write")]
+    MembersWrite,
 }
 
-impl std::fmt::Display for Scope {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
@@ -207,10 +234,12 @@ impl Scope {
     ];
 
     /// All scopes.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 19] = [
         Self::TeamsRead,
         Self::TeamsWrite,
         Self::TeamsManage,
+        Self::MembersRead,
+        Self::MembersWrite,
         Self::SitesRead,
         Self::SitesWrite,
         Self::SitesDelete,
@@ -219,6 +248,8 @@ impl Scope {
         Self::ChecksDelete,
         Self::IssuesRead,
         Self::IssuesWrite,
+        Self::ChannelsRead,
+        Self::ChannelsWrite,
         Self::TokensRead,
         Self::TokensWrite,
         Self::AuditRead,
@@ -243,6 +274,10 @@ impl Scope {
             Self::TeamsManage => "teams:manage",
             Self::TokensRead => "tokens:read",
             Self::TokensWrite => "tokens:write",
+            Self::ChannelsRead => "channels:read",
+            Self::ChannelsWrite => "channels:write",
+            Self::MembersRead => "members:read",
+            Self::MembersWrite => "members:write",
         }
     }
 }

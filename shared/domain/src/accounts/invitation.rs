@@ -4,9 +4,12 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::accounts::account::{Role, User};
+use crate::accounts::email::parse_email;
 use crate::accounts::mailbox::Mailbox;
 use crate::accounts::session::{SessionHash, SessionSecret};
 use crate::id::{TeamId, UserId};
+use crate::input::{TextKind, TextRule, input, line};
+use crate::name::NAME_MAX;
 
 /// How long an invitation can be accepted.
 pub(crate) const INVITATION_LIFETIME: SignedDuration = SignedDuration::from_hours(7 * 24);
@@ -46,6 +49,36 @@ pub struct Invited<'a> {
     pub name: &'a str,
     /// What they may do in the team.
     pub role: Role,
+}
+
+const ADDRESS: TextRule<String> = TextRule {
+    min: 0,
+    max: usize::MAX,
+    kind: TextKind::Format("email"),
+    parse: |text| {
+        let address = parse_email(text).map(str::to_owned);
+        address.map_err(|_| "must be an address such as ada@example.com".to_owned())
+    },
+};
+
+input! {
+    /// Whom to invite.
+    NewInvitation {
+        /// The address of the person. An account is created if it has none.
+        email: Required<String> = ADDRESS;
+        /// The name of a new account. The default is the address.
+        name: Nullable<String> = line(NAME_MAX);
+        /// What they may do in the team. Only owners make others owners, once they are members.
+        role: Required<Role> = Role::NEW;
+    }
+}
+
+impl NewInvitation {
+    /// The invited person.
+    pub fn invited(&self) -> Invited<'_> {
+        let name = self.name.as_deref().unwrap_or(&self.email);
+        Invited { email: &self.email, name, role: self.role }
+    }
 }
 
 impl Invitation {

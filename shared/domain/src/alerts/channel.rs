@@ -26,7 +26,7 @@ pub mod webhook;
 
 pub use chat::Chat;
 pub(super) use description::is_in;
-pub use description::{ChannelInput, KindDescription, Room, TargetField, UrlInput};
+pub use description::{ChannelEdit, ChannelInput, KindDescription, Room, TargetField, UrlInput};
 pub use email::EmailInput;
 pub use request::{ChannelAnswer, ChannelRequest, Failure, InvalidUrl};
 pub use secret::{MaskedUrl, SecretUrl, SigningKey, SigningKeys};
@@ -177,6 +177,11 @@ pub struct Filter {
 
 /// A kind of news about an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "NotificationEvent")
+)]
 #[serde(rename_all = "lowercase")]
 pub enum EventKind {
     /// It opened, or opened again.

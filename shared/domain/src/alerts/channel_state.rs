@@ -81,6 +81,7 @@ pub struct TestOutcome {
 
 /// The state of a channel for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ChannelState"))]
 #[serde(rename_all = "lowercase")]
 pub enum Standing {
     /// It receives alerts.

@@ -112,9 +112,8 @@ impl From<ChannelRefusal> for ApiError {
     fn from(refusal: ChannelRefusal) -> Self {
         let field = match refusal {
             ChannelRefusal::NameTaken(_) => "name",
-            ChannelRefusal::UrlTaken(_)
-            | ChannelRefusal::AskedOften(_)
-            | ChannelRefusal::AskedMany => "to",
+            ChannelRefusal::UrlTaken(_) => "url",
+            ChannelRefusal::AskedOften(_) | ChannelRefusal::AskedMany => "address",
             ChannelRefusal::Full
             | ChannelRefusal::Disabled { .. }
             | ChannelRefusal::Unconfirmed(_)

@@ -58,7 +58,9 @@ input! {
 
 input! {
     /// What a channel is called, and which alerts it gets.
-    ChannelInput {
+    ChannelInput,
+    /// A change of a channel. What it omits stays as it is.
+    ChannelEdit {
         /// Its name; by default the address or the kind.
         name: Optional<String> = line(NAME_MAX);
         /// Events that it gets, repeated or separated by commas; all if left out.
@@ -80,6 +82,17 @@ impl ChannelInput {
             events: self.events.clone().unwrap_or_default(),
             tools: self.tools.clone().unwrap_or_default(),
             severities: self.severities.clone().unwrap_or_default(),
+        }
+    }
+}
+
+impl ChannelEdit {
+    /// The alerts that a channel gets from now on.
+    pub fn filter(&self, before: &Filter) -> Filter {
+        Filter {
+            events: self.events.clone().unwrap_or_else(|| before.events.clone()),
+            tools: self.tools.clone().unwrap_or_else(|| before.tools.clone()),
+            severities: self.severities.clone().unwrap_or_else(|| before.severities.clone()),
         }
     }
 }

@@ -25,11 +25,12 @@ macro_rules! kinds {
         $(#[$program_doc:meta])+ program Webhook = $program:literal;
     ) => {
         /// A kind of channel.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum ChannelKind {
-            $(#[$mail_doc])+ Email,
-            $($(#[$chat_doc])+ $Chat,)+
-            $(#[$program_doc])+ Webhook,
+            $(#[$mail_doc])+ #[serde(rename = $mail)] Email,
+            $($(#[$chat_doc])+ #[serde(rename = $chat)] $Chat,)+
+            $(#[$program_doc])+ #[serde(rename = $program)] Webhook,
         }
 
         impl ChannelKind {

@@ -1,0 +1,33 @@
+//! `/teams/{team}/channels`.
+
+pub(crate) mod create;
+pub(crate) mod delete;
+pub(crate) mod disable;
+pub(crate) mod enable;
+pub(crate) mod get;
+pub(crate) mod list;
+pub(crate) mod resend;
+pub(crate) mod test;
+pub(crate) mod update;
+
+use vedette_actions::waiting_for;
+use vedette_domain::alerts::channel::Channel;
+use vedette_http::error::ApiError;
+use vedette_http::resource::ChannelResource;
+use vedette_http::response::{Response, ok};
+use vedette_store::ChannelRef;
+
+use crate::Context;
+
+/// A channel as it is now.
+async fn show(context: Context<'_>, channel: &Channel) -> Result<Response, ApiError> {
+    let deliveries = context.app.store.deliveries(channel.into()).await?;
+    let waiting = waiting_for(context.app, channel, &deliveries).await?;
+    Ok(ok(&ChannelResource::new(channel, &deliveries.state, waiting)))
+}
+
+/// A channel that was changed, read again.
+async fn show_again(context: Context<'_>, place: ChannelRef) -> Result<Response, ApiError> {
+    let channel = context.app.store.channel(place).await?.ok_or(ApiError::NotFound)?;
+    show(context, &channel).await
+}

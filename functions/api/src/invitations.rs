@@ -1,0 +1,5 @@
+//! `/teams/{team}/invitations`.
+
+pub(crate) mod create;
+pub(crate) mod list;
+pub(crate) mod withdraw;

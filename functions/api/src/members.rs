@@ -1,0 +1,5 @@
+//! `/teams/{team}/members`.
+
+pub(crate) mod list;
+pub(crate) mod remove;
+pub(crate) mod update;

@@ -1,0 +1,106 @@
+//! `/teams/{team}/channels`.
+
+use lambda_http::http::StatusCode;
+use vedette_domain::alerts::channel::ChannelEdit;
+use vedette_http::resource::{ChannelResource, NewChannelResource};
+
+use crate::operation::{Operation, Success};
+use crate::request;
+use crate::schemas::Schemas;
+
+/// Operations on a channel.
+const OF_A_CHANNEL: &[&str] = &[
+    "channels.get",
+    "channels.update",
+    "channels.test",
+    "channels.disable",
+    "channels.enable",
+    "channels.resend",
+    "channels.delete",
+];
+
+pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
+    let created = Success {
+        status: StatusCode::CREATED,
+        ..Success::ok("The new channel.", schemas.data::<NewChannelResource<'static>>())
+    };
+    let mut operations = vec![
+        Operation {
+            route: "channels.list",
+            summary: "A team's channels",
+            description: "An addition to the specification: where the team's alerts go, the \
+                          oldest channel first, with recent failures and what waits. The list is \
+                          not paginated.",
+            query: Vec::new(),
+            body: None,
+            success: Success::ok("The channels.", schemas.list::<ChannelResource<'static>>()),
+        },
+        Operation {
+            route: "channels.create",
+            summary: "Add a channel",
+            description: "An addition to the specification. A URL, a token and a signing key are \
+                          secrets, which no later response contains. The response has the signing \
+                          key of a webhook. An email address gets nothing until its recipient has \
+                          confirmed it with a link. A team can have at most 20 channels.",
+            query: Vec::new(),
+            body: Some(request::new_channel(schemas)),
+            success: created.followed_by("/data/uuid", "channel", OF_A_CHANNEL),
+        },
+        Operation {
+            route: "channels.update",
+            summary: "Change a channel",
+            description: "An addition to the specification: changes the name, and which alerts \
+                          the channel gets. Fields that are omitted stay as they are. To send \
+                          alerts elsewhere, add another channel and delete this one.",
+            query: Vec::new(),
+            body: Some(request::body::<ChannelEdit>("ChannelUpdate", schemas)),
+            success: Success::ok("The channel.", schemas.data::<ChannelResource<'static>>()),
+        },
+        Operation {
+            route: "channels.delete",
+            summary: "Delete a channel",
+            description: "An addition to the specification: deletes a channel, and all alerts \
+                          that are waiting to be sent to it.",
+            query: Vec::new(),
+            body: None,
+            success: Success::no_content("The channel was deleted."),
+        },
+    ];
+    for (route, summary, description) in [
+        (
+            "channels.get",
+            "A channel",
+            "An addition to the specification: a channel, with recent failures and what waits.",
+        ),
+        (
+            "channels.enable",
+            "Enable a channel",
+            "An addition to the specification: a disabled channel gets alerts again, including what it has missed.",
+        ),
+        (
+            "channels.disable",
+            "Disable a channel",
+            "An addition to the specification: nothing is sent to the channel until somebody enables it.",
+        ),
+        (
+            "channels.test",
+            "Test a channel",
+            "An addition to the specification: queues a test message. Its outcome will be in `last_test`.",
+        ),
+        (
+            "channels.resend",
+            "Send what waits for a channel",
+            "An addition to the specification: sends failed alerts and the confirmation email again, right away.",
+        ),
+    ] {
+        operations.push(Operation {
+            route,
+            summary,
+            description,
+            query: Vec::new(),
+            body: None,
+            success: Success::ok("The channel.", schemas.data::<ChannelResource<'static>>()),
+        });
+    }
+    operations
+}

@@ -1,0 +1,175 @@
+//! Channels as the API shows them, without their secrets.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde::Serialize;
+use vedette_actions::WaitingDelivery;
+use vedette_domain::alerts::channel::{
+    Channel, ChannelKind, Disabled, EventKind, Filter, SigningKey,
+};
+use vedette_domain::alerts::channel_state::{ChannelState, FailedAttempt, Standing};
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::id::{ChannelId, IssueId};
+use vedette_domain::issues::Severity;
+
+use super::{wire_time, wire_time_or_null};
+
+/// A channel, without its secrets.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Channel"))]
+pub struct ChannelResource<'a> {
+    /// Its unique ID.
+    uuid: ChannelId,
+    /// Its name, unique in the team.
+    name: &'a str,
+    /// Its kind.
+    kind: ChannelKind,
+    /// The address, or the URL without its path, which is a secret.
+    to: &'a str,
+    /// Whether it has a secret, which is never shown: a URL, a token or a signing key.
+    has_secret: bool,
+    /// Events that it gets; all if empty.
+    events: &'a BTreeSet<EventKind>,
+    /// Tools whose issues it gets; all if empty.
+    tools: &'a BTreeSet<Tool>,
+    /// Severities that it gets; all if empty.
+    severities: &'a BTreeSet<Severity>,
+    /// Its state.
+    state: Standing,
+    /// Since when it gets alerts; null if its recipient has not confirmed the address.
+    #[serde(serialize_with = "wire_time_or_null")]
+    confirmed_at: Option<Timestamp>,
+    /// Why it receives nothing, unless it does.
+    disabled: Option<DisabledResource<'a>>,
+    /// The test that was sent last; null if there was none.
+    last_test: Option<TestResource<'a>>,
+    /// When a message arrived last.
+    #[serde(serialize_with = "wire_time_or_null")]
+    delivered_at: Option<Timestamp>,
+    /// The latest deliveries that failed, newest last.
+    failures: Vec<FailureResource<'a>>,
+    /// What waits to be sent to it.
+    waiting: Vec<WaitingResource>,
+    /// Why no email can be sent, if the channel waits for that. Omitted otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    held: Option<&'a str>,
+    /// Creation.
+    #[serde(serialize_with = "wire_time")]
+    created_at: Timestamp,
+    /// Last change.
+    #[serde(serialize_with = "wire_time")]
+    updated_at: Timestamp,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+struct DisabledResource<'a> {
+    /// Since when.
+    #[serde(serialize_with = "wire_time")]
+    at: Timestamp,
+    /// Who or what disabled it.
+    reason: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+struct TestResource<'a> {
+    /// When its outcome was known.
+    #[serde(serialize_with = "wire_time")]
+    at: Timestamp,
+    /// Why it did not arrive; null if it did.
+    failed: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+struct FailureResource<'a> {
+    /// When.
+    #[serde(serialize_with = "wire_time")]
+    at: Timestamp,
+    /// What was sent.
+    what: &'a str,
+    /// Why it did not arrive.
+    why: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+struct WaitingResource {
+    /// What is to be sent.
+    what: String,
+    /// The issue that it is about.
+    issue: Option<IssueId>,
+    /// Since when it could not be delivered; null if nothing has failed.
+    #[serde(serialize_with = "wire_time_or_null")]
+    failing_since: Option<Timestamp>,
+    /// When it is sent; null if it waits until the channel is enabled, or was given up.
+    #[serde(serialize_with = "wire_time_or_null")]
+    due: Option<Timestamp>,
+}
+
+impl<'a> ChannelResource<'a> {
+    /// A channel with its state, and what waits for it.
+    pub fn new(
+        channel: &'a Channel,
+        state: &'a ChannelState,
+        waiting: Vec<WaitingDelivery>,
+    ) -> Self {
+        let Filter { events, tools, severities } = &channel.filter;
+        let disabled = channel.disabled.as_ref().or(state.disabled.as_ref());
+        let disabled = disabled.map(|Disabled { at, reason }| DisabledResource { at: *at, reason });
+        let last_test = state.last_test.as_ref();
+        let failures = state.log.iter().map(|FailedAttempt { at, what, why }| FailureResource {
+            at: *at,
+            what,
+            why,
+        });
+        let waiting = waiting.into_iter().map(|waiting| WaitingResource {
+            what: waiting.what,
+            issue: waiting.issue,
+            failing_since: waiting.failing_since,
+            due: waiting.due,
+        });
+        Self {
+            uuid: channel.id,
+            name: &channel.name,
+            kind: channel.target.kind(),
+            to: channel.target.leads_to(),
+            has_secret: channel.target.address().is_none(),
+            events,
+            tools,
+            severities,
+            state: Standing::of(channel, state),
+            confirmed_at: channel.since,
+            disabled,
+            last_test: last_test
+                .map(|test| TestResource { at: test.at, failed: test.failed.as_deref() }),
+            delivered_at: state.delivered_at,
+            failures: failures.collect(),
+            waiting: waiting.collect(),
+            held: state.held.as_deref(),
+            created_at: channel.created_at,
+            updated_at: channel.updated_at,
+        }
+    }
+}
+
+/// A new channel. It has no `Debug`, so that the key does not slip into a log.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "NewChannel"))]
+#[expect(missing_debug_implementations, reason = "it has a secret")]
+pub struct NewChannelResource<'a> {
+    #[serde(flatten)]
+    channel: ChannelResource<'a>,
+    /// The key with which requests to a webhook are signed. It is shown only this once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signing_key: Option<String>,
+}
+
+impl<'a> NewChannelResource<'a> {
+    /// A channel with its signing key, if it has one.
+    pub fn new(channel: ChannelResource<'a>, key: Option<&SigningKey>) -> Self {
+        Self { channel, signing_key: key.map(SigningKey::reveal) }
+    }
+}

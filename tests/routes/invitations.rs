@@ -1,0 +1,5 @@
+//! `/teams/{team}/invitations`.
+
+mod create;
+mod list;
+mod withdraw;

@@ -1,0 +1,5 @@
+//! `/teams/{team}/members`.
+
+mod list;
+mod remove;
+mod update;
