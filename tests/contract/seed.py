@@ -97,7 +97,8 @@ members = [member["uuid"] for member in ask("GET", f"/teams/{team}/members")]
 
 for name, values in [
     ("team", [team]),
-    ("user", members),
+    ("user", members[:2]),
+    ("doomed_user", members[2:]),
     ("invitation", invitations),
     ("channel", channels[:2]),
     ("doomed_channel", channels[2:]),

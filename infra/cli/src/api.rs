@@ -1,29 +1,19 @@
 //! Calls of the API: in this process, with the rights of the operator, or over HTTP to any Vedette, with a token.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::Args;
 use jiff::Timestamp;
 use lambda_http::http::header::CONTENT_TYPE;
 use lambda_http::http::{Method, Request, StatusCode};
 use reqwest::Client;
-use serde::Serialize;
 use serde_json::{Map, Value};
 use url::form_urlencoded;
-use vedette_api::{BODY_MAX, Operator, Route, answer_operator, named};
+use vedette_api::{Operator, Route, answer_operator, named};
 use vedette_domain::id::TeamId;
 use vedette_ops::ErrorChain;
 use vedette_runtime::{App, Clock};
 
-use crate::output::{Output, Show};
-use crate::remote::{Remote, unreadable};
-use crate::{Failure, args, user};
-
-/// Where paths of the API begin.
-const ROOT: &str = "/api/v1/";
+use crate::{Failure, user};
 
 /// How long a service may take to answer.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -190,7 +180,7 @@ impl<'a> Api<'a> {
     }
 
     /// The status and the body of the answer to a request.
-    async fn send(
+    pub(crate) async fn send(
         &self,
         method: Method,
         target: &str,
@@ -217,68 +207,6 @@ impl<'a> Api<'a> {
     }
 }
 
-/// `vedette api`: any request to the API.
-#[derive(Debug, Args)]
-pub(crate) struct AnyRequest {
-    /// The method
-    #[arg(value_parser = |text: &str| text.to_ascii_uppercase().parse::<Method>())]
-    method: Method,
-    /// The path below /api/v1, with a query: "/issues?status=active"
-    path: String,
-    /// A file with the JSON to send; `-` for standard input
-    #[arg(long, value_name = "FILE")]
-    input: Option<PathBuf>,
-    /// Email address of the user in whose name the operator works; by default an owner of the team. With --url, it is the
-    /// owner of the token
-    #[arg(long = "as", value_name = "EMAIL", value_parser = args::email)]
-    email: Option<String>,
-    #[command(flatten)]
-    pub(crate) remote: Remote,
-}
-
-impl AnyRequest {
-    pub(crate) async fn run(&self, api: &Api<'_>, out: &mut Output<'_>) -> Result<(), Failure> {
-        let acting = match &self.email {
-            Some(email) => Some(api.acting_as("--as", Some(email)).await?),
-            None => None,
-        };
-        let api = acting.as_ref().unwrap_or(api);
-        let body = self.input.as_deref().map(read_input).transpose()?.unwrap_or_default();
-        let path = self.path.trim_start_matches('/');
-        let target = format!("{ROOT}{}", path.strip_prefix(&ROOT[1..]).unwrap_or(path));
-        let (status, answer) = api.send(self.method.clone(), &target, body).await?;
-        let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
-        if !status.is_success() {
-            return Err(refusal(&target, status, &answer));
-        }
-        if !answer.is_null() {
-            out.show(&Document(answer))?;
-        }
-        Ok(())
-    }
-}
-
-fn read_input(file: &Path) -> Result<Vec<u8>, Failure> {
-    let mut input: Box<dyn Read> = match file.to_str() {
-        Some("-") => Box::new(io::stdin().lock()),
-        _ => Box::new(File::open(file).map_err(|error| unreadable(file, &error))?),
-    };
-    let mut body = Vec::new();
-    let limit = BODY_MAX as u64 + 1;
-    input.by_ref().take(limit).read_to_end(&mut body).map_err(|error| unreadable(file, &error))?;
-    Ok(body)
-}
-
-/// An answer of the API, for programs and for people.
-#[derive(Serialize)]
-struct Document(Value);
-
-impl Show for Document {
-    fn text(&self) -> String {
-        serde_json::to_string_pretty(&self.0).unwrap_or_default()
-    }
-}
-
 /// The status and the body of an answer.
 async fn read(request: reqwest::RequestBuilder) -> Result<(StatusCode, Vec<u8>), String> {
     let reason = |error: reqwest::Error| ErrorChain(&error.without_url()).to_string();
@@ -294,7 +222,7 @@ async fn read(request: reqwest::RequestBuilder) -> Result<(StatusCode, Vec<u8>),
 }
 
 /// Why a call was refused, or failed.
-fn refusal(subject: &str, status: StatusCode, answer: &Value) -> Failure {
+pub(crate) fn refusal(subject: &str, status: StatusCode, answer: &Value) -> Failure {
     let errors = answer["errors"].as_object().into_iter().flat_map(Map::values);
     let errors: Vec<_> =
         errors.filter_map(Value::as_array).flatten().filter_map(Value::as_str).collect();

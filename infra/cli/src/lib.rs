@@ -8,6 +8,7 @@
 //! an [`App`] and an output that the caller passes in.
 
 mod agent;
+mod any_request;
 mod api;
 mod args;
 mod aws;
@@ -53,7 +54,8 @@ use vedette_runtime::{App, Clock, telemetry};
 pub use failure::Failure;
 pub use remote::OVER_HTTP;
 
-use crate::api::{AnyRequest, Api};
+use crate::any_request::AnyRequest;
+use crate::api::Api;
 use crate::aws::Account;
 use crate::doctor::Doctor;
 use crate::maintenance::{OpensApi, run_in_window};
