@@ -24,6 +24,7 @@ mod plan;
 mod public;
 mod reports;
 mod results;
+mod same_as_the_api;
 mod selected;
 mod settings;
 mod setup;

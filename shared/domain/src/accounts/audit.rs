@@ -334,7 +334,6 @@ impl IncidentChange {
 
 /// What was decided about an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum IssueDecision {
     /// Somebody acknowledged it.
@@ -344,7 +343,7 @@ pub enum IssueDecision {
     /// It was resolved.
     Resolved,
     /// Its reminders stop until then.
-    Snoozed(#[cfg_attr(feature = "schema", schemars(with = "String"))] Timestamp),
+    Snoozed(Timestamp),
     /// Its reminders start again.
     Unsnoozed,
     /// Somebody wrote something about it.
