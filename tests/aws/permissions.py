@@ -202,6 +202,7 @@ ACCOUNTS = {
     },
     "api-TokensCreate": {("puts", "K#"), ("puts", "U#")},
     "api-TokensRevoke": {("deletes", "K#"), ("deletes", "U#")},
+    "api-MembersRemove": {("deletes", "U#")},
     "api-TeamsCreate": {("puts", "U#"), ("updates", "U#"), ("puts", "G")},
 }
 

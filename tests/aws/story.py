@@ -536,6 +536,8 @@ def read_all(team, site, strangers_token):
         f"/teams/{team}/metrics",
         f"/teams/{team}/maintenance-windows",
         f"/teams/{team}/maintenance-windows/{NOBODY}",
+        f"/teams/{team}/members",
+        f"/teams/{team}/invitations",
         f"/teams/{team}/status-pages",
         f"/teams/{team}/status-pages/{NOBODY}",
         f"/teams/{team}/status-pages/{NOBODY}/incidents",
@@ -1122,6 +1124,29 @@ def decide(team):
     say("a client decided about an issue, and created a team and a token")
 
 
+def manage_members(team):
+    """A client invites people, one of whom joins, gets another role, and is removed."""
+    members, invitations = f"/teams/{team}/members", f"/teams/{team}/invitations"
+    ask("POST", invitations, {"email": "client", "role": "viewer"}, expect=422)
+    client = {"email": "client@example.com", "role": "viewer"}
+    invited = ask("POST", invitations, client, 201)["data"]
+    assert (invited["url"], invited["unsent"]) == (None, None), invited
+    link = letter(client["email"])
+    visit("GET", link)
+    assert invited["hash"] in [one["hash"] for one in ask("GET", invitations)["data"]]
+    ask("DELETE", f"{invitations}/{invited['hash']}", expect=204)
+    ask("DELETE", f"{invitations}/{invited['hash']}", expect=404)
+    visit("GET", link, 404)
+    ask("POST", invitations, client, 201)
+    visit("POST", letter(client["email"]))
+    [user] = [one["uuid"] for one in ask("GET", members)["data"] if one["email"] == client["email"]]
+    assert ask("PATCH", f"{members}/{user}", {"role": "admin"})["data"]["role"] == "admin"
+    ask("PATCH", f"{members}/{user}", {"role": "king"}, expect=422)
+    ask("DELETE", f"{members}/{user}", expect=204)
+    ask("DELETE", f"{members}/{user}", expect=404)
+    say("a client managed the members of a team")
+
+
 def use_the_pages(team, site, target):
     """Somebody signs in, looks around, adds a site, has one checked and decides on an issue."""
     cookie = signed_in("ada@example.com")
@@ -1158,6 +1183,7 @@ def use_the_pages(team, site, target):
     visit("GET", f"/issues/{issue}", cookie=cookie)
     run_the_team(team, cookie)
     decide(team)
+    manage_members(team)
     visit("GET", "/new-team", cookie=cookie)
     visit("POST", "/new-team", 303, cookie, name="A team of their own")
     # The OpenID provider does not answer, and the function that asks it says so.

@@ -1,10 +1,10 @@
-//! What routes may do with the table. No route may write a token, and only the one for a user's time zone may change a
-//! user.
+//! What routes may do with the table. Only the routes for a user's tokens and time zone, for a new team and for members
+//! write what belongs to a user.
 
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
-    Audit, Delivery, Directory, Email, IssueIndex, Publication, Published, Site, StatusPage,
-    Subscription, Team, Teams, Throttle, Token, TokenUse, User,
+    Audit, Delivery, Directory, Email, Invitation, IssueIndex, Publication, Published, Site,
+    StatusPage, Subscription, Team, Teams, Throttle, Token, TokenUse, User,
 };
 
 /// What every route that knows its callers does, and everything that reading routes do: look up the token and its user,
@@ -92,6 +92,33 @@ pub(crate) const REVOKE_TOKEN: Grant = Grant {
     delete: &[Token, TokenUse, User],
     ..Grant::NONE
 };
+
+pub(crate) const READ_MEMBERS: Grant = Grant { query: &[Team], ..Grant::NONE };
+
+/// A member is stored with the team and with the user.
+pub(crate) const CHANGE_ROLE: Grant =
+    Grant { get: &[User], query: &[Team], put: &[Audit], update: &[Team, User], ..Grant::NONE };
+
+pub(crate) const REMOVE_MEMBER: Grant = Grant {
+    get: &[User],
+    query: &[Team],
+    put: &[Audit],
+    update: &[Team],
+    delete: &[Team, User],
+    ..Grant::NONE
+};
+
+/// Before an email is requested, the inviter's membership is read again.
+pub(crate) const INVITE: Grant = Grant {
+    get: &[User],
+    query: &[Team],
+    put: &[Audit, Invitation],
+    update: &[Team],
+    ..Grant::NONE
+};
+
+pub(crate) const WITHDRAW_INVITATION: Grant =
+    Grant { put: &[Audit], update: &[Team], delete: &[Invitation], ..Grant::NONE };
 
 /// The team has no plan of its own, because only operators may write plans.
 pub(crate) const CREATE_TEAM: Grant =

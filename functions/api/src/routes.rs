@@ -1,23 +1,25 @@
 //! The table of routes.
 
 use vedette_domain::accounts::account::Permission::{
-    ManageSites, ManageStatusPages, RenameTeam, RunChecks, UpdateMonitoring, View, WriteIncidents,
+    ManageMembers, ManageSites, ManageStatusPages, RenameTeam, RunChecks, UpdateMonitoring, View,
+    WriteIncidents,
 };
 use vedette_domain::accounts::account::Scope::{
-    self, AuditRead, ChecksDelete, ChecksRead, ChecksRun, IssuesRead, IssuesWrite, MetricsRead,
-    SitesDelete, SitesRead, SitesWrite, TeamsManage, TeamsRead, TeamsWrite, TokensRead,
-    TokensWrite,
+    self, AuditRead, ChecksDelete, ChecksRead, ChecksRun, IssuesRead, IssuesWrite, MembersRead,
+    MembersWrite, MetricsRead, SitesDelete, SitesRead, SitesWrite, TeamsManage, TeamsRead,
+    TeamsWrite, TokensRead, TokensWrite,
 };
 use vedette_routing::Endpoint::{
-    Check, Incident, Issue, Request, Site, StatusPage, Team, Teams, Window,
+    Check, Incident, Invitation, Issue, Request, Site, StatusPage, Team, TeamMember,
+    TeamMemberOrSelf, Teams, Window,
 };
 use vedette_store::Grant;
 
 use crate::surface::{ApiAudience, Endpoint, Route};
 use crate::{
-    audit_log, checks, expectations, grants, incidents, issues, maintenance_calendar,
-    maintenance_windows, me, metrics, monitoring, outages, reports, sites, status_pages, teams,
-    time_zone, tokens, user_time_zone,
+    audit_log, checks, expectations, grants, incidents, invitations, issues, maintenance_calendar,
+    maintenance_windows, me, members, metrics, monitoring, outages, reports, sites, status_pages,
+    teams, time_zone, tokens, user_time_zone,
 };
 
 /// All routes, in the order of the specification, then those that are additions to it. Each has a name, a path, the
@@ -57,6 +59,12 @@ pub const ROUTES: &[Route] = &[
     read("tokens.list", "/api/v1/me/tokens", TokensRead, Request(&tokens::list::handle), &grants::READ_TOKENS),
     post("tokens.create", "/api/v1/me/tokens", TokensWrite, Request(&tokens::create::handle), &grants::CREATE_TOKEN),
     delete("tokens.revoke", "/api/v1/me/tokens/{token}", TokensWrite, Request(&tokens::revoke::handle), &grants::REVOKE_TOKEN),
+    read("members.list", "/api/v1/teams/{team}/members", MembersRead, Team(View, &members::list::handle), &grants::READ_MEMBERS),
+    patch("members.update", "/api/v1/teams/{team}/members/{user}", MembersWrite, TeamMember(ManageMembers, &members::update::handle), &grants::CHANGE_ROLE),
+    delete("members.remove", "/api/v1/teams/{team}/members/{user}", MembersWrite, TeamMemberOrSelf(ManageMembers, &members::remove::handle), &grants::REMOVE_MEMBER),
+    read("invitations.list", "/api/v1/teams/{team}/invitations", MembersRead, Team(View, &invitations::list::handle), &grants::READ_MEMBERS),
+    post("invitations.create", "/api/v1/teams/{team}/invitations", MembersWrite, Team(ManageMembers, &invitations::create::handle), &grants::INVITE),
+    delete("invitations.withdraw", "/api/v1/teams/{team}/invitations/{invitation}", MembersWrite, Invitation(ManageMembers, &invitations::withdraw::handle), &grants::WITHDRAW_INVITATION),
     get("time-zone.get", "/api/v1/teams/{team}/time-zone", TeamsRead, Team(View, &time_zone::get::handle)),
     patch("time-zone.update", "/api/v1/teams/{team}/time-zone", TeamsWrite, Team(UpdateMonitoring, &time_zone::update::handle), &grants::SAVE_TIME_ZONE),
     get("user-time-zone.get", "/api/v1/me/time-zone", TeamsRead, Request(&user_time_zone::get::handle)),

@@ -85,8 +85,7 @@ async fn remove(app: &App, who: &Who) -> Result<Record, Failure> {
     team::find(app, who.team).await?;
     let user = user::by_email(app, &who.email).await?;
     let role =
-        remove_member(app, who.team, &user, Some(Role::Owner), By::operator(app.clock.now()))
-            .await?;
+        remove_member(app, who.team, &user, Role::Owner, By::operator(app.clock.now())).await?;
     let email = printable(&user.email);
     let text = format!("{email} is no longer a member of team {}.\n", who.team);
     Ok(shown(who.team, &user, role).saying(text))

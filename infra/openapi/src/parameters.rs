@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use vedette_http::paging::{PAGE_MAX, PER_PAGE_DEFAULT, PER_PAGE_MAX};
 
 /// The path parameters, and what they name.
-const IN_PATHS: [(&str, &str); 7] = [
+const IN_PATHS: [(&str, &str); 8] = [
     ("team", "One of the caller's teams."),
     ("site", "A site of one of the caller's teams."),
     ("check", "A check of a site of one of the caller's teams."),
@@ -14,6 +14,7 @@ const IN_PATHS: [(&str, &str); 7] = [
     ("window", "A maintenance window of the team."),
     ("status_page", "A status page of the team."),
     ("incident", "An incident of the status page."),
+    ("user", "A member of the team."),
 ];
 
 fn in_path(name: &str, description: &str, schema: &Value) -> Value {
@@ -40,6 +41,7 @@ pub(crate) fn components() -> Map<String, Value> {
     });
     let hash = json!({ "type": "string", "pattern": "^[0-9a-f]{64}$" });
     let token = in_path("token", "The hash of one of the caller's tokens.", &hash);
+    let invitation = in_path("invitation", "The hash of an invitation to the team.", &hash);
     let page = integer("page", 1..=PAGE_MAX, 1, "The page of the collection.");
     let per_page = integer(
         "per_page",
@@ -48,7 +50,8 @@ pub(crate) fn components() -> Map<String, Value> {
         "The maximum number of entries \
          on the page.",
     );
-    let others = [("token", token), ("page", page), ("per_page", per_page)];
+    let others =
+        [("token", token), ("invitation", invitation), ("page", page), ("per_page", per_page)];
     let others = others.map(|(name, parameter)| (name.to_owned(), parameter));
     in_paths.into_iter().chain(others).collect()
 }

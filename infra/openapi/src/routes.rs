@@ -4,10 +4,12 @@ mod audit_log;
 mod checks;
 mod expectations;
 mod incidents;
+mod invitations;
 mod issues;
 mod maintenance_calendar;
 mod maintenance_windows;
 mod me;
+mod members;
 mod metrics;
 mod monitoring;
 mod outages;
@@ -45,6 +47,8 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         outages::operations,
         audit_log::operations,
         tokens::operations,
+        members::operations,
+        invitations::operations,
     ];
     of_resources.iter().flat_map(|operations| operations(schemas)).collect()
 }
@@ -70,6 +74,8 @@ pub(crate) fn tags() -> Vec<Value> {
         ("outages", "When sites were down, how long, and why."),
         ("audit-log", "Who changed what in a team."),
         ("tokens", "The caller's tokens."),
+        ("members", "The members of a team and their roles."),
+        ("invitations", "Invitations to a team."),
     ];
     tags.map(|(name, description)| json!({ "name": name, "description": description })).into()
 }

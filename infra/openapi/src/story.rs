@@ -39,6 +39,7 @@ impl Story {
         story.of_checks(&site).await;
         story.of_an_issue(&site).await;
         story.of_changes(&site).await;
+        story.of_members().await;
         story
     }
 
@@ -380,6 +381,30 @@ impl Story {
         self.ask("sites.delete", ("gone", "Gone"), &of_site, "", None).await;
     }
 
+    async fn of_members(&mut self) {
+        let grace = self.scene.add_member().await.to_string();
+        let (team, owner) = (self.scene.owner.team.to_string(), self.scene.owner.user.to_string());
+        let of_team = [("team", &*team)];
+        self.ask("members.list", ("two", "An owner and a member"), &of_team, "", None).await;
+        let of_grace = [("team", &*team), ("user", &*grace)];
+        let admin = json!({ "role": "admin" });
+        let name = ("admin", "A member becomes an admin");
+        self.ask("members.update", name, &of_grace, "", Some(admin)).await;
+        self.ask("members.remove", ("gone", "Gone"), &of_grace, "", None).await;
+        let of_owner = [("team", &*team), ("user", &*owner)];
+        let name = ("last_owner", "The team's last owner");
+        self.ask("members.remove", name, &of_owner, "", None).await;
+        let alan = json!({ "email": "alan@example.com", "name": "Alan", "role": "viewer" });
+        let name = ("viewer", "A service that sends no email");
+        let invited = self.ask("invitations.create", name, &of_team, "", Some(alan.clone())).await;
+        let name = ("invited_already", "An address that is already invited");
+        self.ask("invitations.create", name, &of_team, "", Some(alan)).await;
+        self.ask("invitations.list", ("one", "One invitation"), &of_team, "", None).await;
+        let hash = invited["data"]["hash"].as_str().unwrap_or_default();
+        let of_invitation = [("team", &*team), ("invitation", hash)];
+        self.ask("invitations.withdraw", ("gone", "Withdrawn"), &of_invitation, "", None).await;
+    }
+
     /// Sends a request and keeps it with its answer.
     async fn ask(
         &mut self,
@@ -447,6 +472,8 @@ mod tests {
                 ("expectations.update", "not_proven", 422),
                 ("sites.update", "no_url", 422),
                 ("sites.list", "unknown_sort", 422),
+                ("members.remove", "last_owner", 422),
+                ("invitations.create", "invited_already", 422),
             ]
         );
     }

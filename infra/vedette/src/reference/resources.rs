@@ -27,7 +27,7 @@ const RESOURCES: [(&str, [&[&str]; 3]); 22] = [
             &["user", "sign-in"],
         ],
     ),
-    ("Members", [&[], &["members"], &["member"]]),
+    ("Members", [&["members", "invitations"], &["members"], &["member"]]),
     ("Tokens", [&["tokens"], &["tokens"], &["token"]]),
     ("Time zones of teams", [&["time-zone"], &["time-zone"], &[]]),
     ("Time zones of users", [&["user-time-zone"], &["user-time-zone"], &[]]),

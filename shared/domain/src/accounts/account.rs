@@ -64,6 +64,12 @@ pub enum Role {
     Owner,
 }
 
+impl std::fmt::Display for Role {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
 impl Role {
     /// All roles, from the fewest permissions to the most.
     pub const ALL: [Self; 4] = [Self::Viewer, Self::Member, Self::Admin, Self::Owner];
@@ -97,6 +103,14 @@ impl Role {
     }
 }
 
+input! {
+    /// The new role of a member.
+    NewRole {
+        /// Their role.
+        role: Required<Role> = Role::ALL;
+    }
+}
+
 /// The permission that a route needs, in the words of the API's endpoint table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permission {
@@ -114,7 +128,7 @@ pub enum Permission {
     ManageStatusPages,
     /// Writes about incidents on status pages.
     WriteIncidents,
-    /// Changes the members of the team; the API has no route for it.
+    /// Invites members, changes their roles and removes them.
     ManageMembers,
     /// Renames the team; the API has no route for it.
     RenameTeam,
@@ -183,6 +197,12 @@ pub enum Scope {
     /// Create and revoke tokens of the user.
     #[serde(rename = "tokens:write")]
     TokensWrite,
+    /// Read the members of teams and their invitations.
+    #[serde(rename = "members:read")]
+    MembersRead,
+    /// Invite people to teams, change the roles of members, and remove them.
+    #[serde(rename = "members:write")]
+    MembersWrite,
 }
 
 impl std::fmt::Display for Scope {
@@ -207,10 +227,12 @@ impl Scope {
     ];
 
     /// All scopes.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 17] = [
         Self::TeamsRead,
         Self::TeamsWrite,
         Self::TeamsManage,
+        Self::MembersRead,
+        Self::MembersWrite,
         Self::SitesRead,
         Self::SitesWrite,
         Self::SitesDelete,
@@ -243,6 +265,8 @@ impl Scope {
             Self::TeamsManage => "teams:manage",
             Self::TokensRead => "tokens:read",
             Self::TokensWrite => "tokens:write",
+            Self::MembersRead => "members:read",
+            Self::MembersWrite => "members:write",
         }
     }
 }

@@ -1,0 +1,3 @@
+pub(crate) mod list;
+pub(crate) mod remove;
+pub(crate) mod update;

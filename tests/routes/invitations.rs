@@ -1,0 +1,5 @@
+//! Invitations to a team.
+
+mod create;
+mod list;
+mod withdraw;

@@ -1,0 +1,5 @@
+//! The members of a team.
+
+mod list;
+mod remove;
+mod update;
