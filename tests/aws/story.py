@@ -1108,6 +1108,8 @@ def decide(team):
     log = ask("GET", f"/teams/{team}/audit-log?per_page=5")["data"]
     assert log[0]["event"]["decision"] == "resolved", log
     ask("GET", f"/teams/{team}/audit-log?per_page=0", expect=422)
+    assert ask("GET", f"/teams/{team}/events?per_page=1")["data"][0]["event"] == "resolved"
+    ask("GET", f"/teams/{team}/events?per_page=0", expect=422)
     ask("DELETE", f"/sites/{site}", expect=204)
     made = ask("POST", "/teams", {"name": "A second team"}, 201)["data"]["uuid"]
     ask("POST", "/teams", {}, expect=422)

@@ -4,6 +4,7 @@
 mod access;
 mod audit_log;
 mod checks;
+mod events;
 mod expectations;
 mod fallback;
 mod headers;

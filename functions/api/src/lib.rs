@@ -5,6 +5,7 @@
 
 mod audit_log;
 mod checks;
+mod events;
 mod expectations;
 mod grants;
 mod incidents;

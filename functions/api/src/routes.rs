@@ -17,9 +17,9 @@ use vedette_store::Grant;
 
 use crate::surface::{ApiAudience, Endpoint, Route};
 use crate::{
-    audit_log, checks, expectations, grants, incidents, invitations, issues, maintenance_calendar,
-    maintenance_windows, me, members, metrics, monitoring, outages, reports, sites, status_pages,
-    teams, time_zone, tokens, user_time_zone,
+    audit_log, checks, events, expectations, grants, incidents, invitations, issues,
+    maintenance_calendar, maintenance_windows, me, members, metrics, monitoring, outages, reports,
+    sites, status_pages, teams, time_zone, tokens, user_time_zone,
 };
 
 /// All routes, in the order of the specification, then those that are additions to it. Each has a name, a path, the
@@ -54,6 +54,7 @@ pub const ROUTES: &[Route] = &[
     post("issues.note", "/api/v1/issues/{issue}/notes", IssuesWrite, Issue(RunChecks, &issues::note::handle), &grants::DECIDE_ISSUE),
     get("outages.list", "/api/v1/teams/{team}/outages", IssuesRead, Team(View, &outages::list::handle)),
     read("audit-log.list", "/api/v1/teams/{team}/audit-log", AuditRead, Team(View, &audit_log::list::handle), &grants::READ_AUDIT_LOG),
+    get("events.list", "/api/v1/teams/{team}/events", AuditRead, Team(View, &events::list::handle)),
     post("teams.create", "/api/v1/teams", TeamsManage, Request(&teams::create::handle), &grants::CREATE_TEAM),
     patch("teams.update", "/api/v1/teams/{team}", TeamsManage, Team(RenameTeam, &teams::update::handle), &grants::RENAME_TEAM),
     read("tokens.list", "/api/v1/me/tokens", TokensRead, Request(&tokens::list::handle), &grants::READ_TOKENS),

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value, json};
-use vedette_http::paging::{PAGE_MAX, PER_PAGE_DEFAULT, PER_PAGE_MAX};
+use vedette_http::paging::{CURSOR_MAX, PAGE_MAX, PER_PAGE_DEFAULT, PER_PAGE_MAX};
 
 /// The path parameters, and what they name.
 const IN_PATHS: [(&str, &str); 8] = [
@@ -59,6 +59,13 @@ pub(crate) fn components() -> Map<String, Value> {
 /// The parameters of every paginated collection.
 pub(crate) fn of_pages() -> [Value; 2] {
     ["page", "per_page"].map(reference)
+}
+
+/// The parameters of every collection that is read from its newest entry on.
+pub(crate) fn of_cursor_pages() -> [Value; 2] {
+    let before = "Where the page before this one ended, from its link to the next page.";
+    let schema = json!({ "type": "string", "maxLength": CURSOR_MAX });
+    [query("before", before, &schema), reference("per_page")]
 }
 
 /// An integer with its default.

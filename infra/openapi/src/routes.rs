@@ -2,6 +2,7 @@
 
 mod audit_log;
 mod checks;
+mod events;
 mod expectations;
 mod incidents;
 mod invitations;
@@ -46,6 +47,7 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         incidents::operations,
         outages::operations,
         audit_log::operations,
+        events::operations,
         tokens::operations,
         members::operations,
         invitations::operations,
@@ -73,6 +75,7 @@ pub(crate) fn tags() -> Vec<Value> {
         ("issues", "Problems with sites."),
         ("outages", "When sites were down, how long, and why."),
         ("audit-log", "Who changed what in a team."),
+        ("events", "Issues that opened and were resolved."),
         ("tokens", "The caller's tokens."),
         ("members", "The members of a team and their roles."),
         ("invitations", "Invitations to a team."),

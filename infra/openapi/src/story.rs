@@ -333,6 +333,8 @@ impl Story {
         self.ask("issues.resolve", name, &of_issue, "", None).await;
         let of_team = [("team", &*self.scene.owner.team.to_string())];
         self.ask("outages.list", ("two", "Two outages of a shop"), &of_team, "", None).await;
+        let name = ("newest", "An outage that is over");
+        self.ask("events.list", name, &of_team, "per_page=1", None).await;
         let name = ("decisions", "What the owner decided about an issue");
         self.ask("audit-log.list", name, &of_team, "per_page=3", None).await;
         self.scene.advance(5 * 60);

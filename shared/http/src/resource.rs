@@ -3,6 +3,7 @@
 mod audit;
 mod calendar;
 mod check;
+mod event;
 mod evidence;
 mod issue;
 mod member;
@@ -21,6 +22,7 @@ use vedette_domain::id::SiteId;
 pub use audit::AuditEntryResource;
 pub use calendar::CalendarResource;
 pub use check::{CheckResource, SiteSummary};
+pub use event::TeamEventResource;
 pub use evidence::EvidenceResource;
 pub use issue::{IssueParts, IssueResource};
 pub use member::{InvitationResource, MemberResource, NewInvitationResource};
