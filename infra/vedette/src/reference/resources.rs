@@ -9,7 +9,7 @@ use vedette_dashboard::PAGES;
 
 /// The resources: their names, and where routes, pages and commands have them. The name of a route or a page begins with
 /// that of a resource; the longest one counts.
-const RESOURCES: [(&str, [&[&str]; 3]); 23] = [
+const RESOURCES: [(&str, [&[&str]; 3]); 24] = [
     (
         "Teams",
         [
@@ -27,7 +27,22 @@ const RESOURCES: [(&str, [&[&str]; 3]); 23] = [
             &["user", "sign-in"],
         ],
     ),
-    ("Members", [&["members", "invitations"], &["members"], &["member"]]),
+    ("Members", [&["members"], &["members"], &["member"]]),
+    (
+        "Invitations",
+        [
+            &["invitations"],
+            &[
+                "members.mail",
+                "members.withdraw",
+                "members.renew",
+                "members.ask-to-join",
+                "members.accept",
+                "members.decline",
+            ],
+            &[],
+        ],
+    ),
     ("Tokens", [&["tokens"], &["tokens"], &["token"]]),
     ("Time zones of teams", [&["time-zone"], &["time-zone"], &[]]),
     ("Time zones of users", [&["user-time-zone"], &["user-time-zone"], &[]]),

@@ -44,10 +44,8 @@ input! {
     /// The invited person and their role.
     NewInvitation {
         /// Their email address.
-        #[form("Email address")]
         email: Required<String> = email::address();
         /// Their name, if they have no account yet. Without it, the account has the address as its name.
-        #[form("Name", "Optional, for a new account.")]
         name: Nullable<String> = line(NAME_MAX);
         /// What they may do in the team.
         role: Required<Role> = Role::NEW;
