@@ -369,12 +369,6 @@ fn what_functions_read_can_be_set() {
             // Every function can read blocks, but only checkers write them.
             read.remove("VEDETTE_BLOCKS");
         }
-        let is_page = template.handler(function).starts_with("pages.");
-        let publishes = template.handler(function) == Destination::Reconcile.name();
-        if !(is_notifier || is_letters || is_page || publishes) {
-            // Only functions that send email, cause it or offer it need to know whether there is any.
-            read.remove(Service::MAIL_FROM);
-        }
         if template.handler(function) != Function::Accounts.name() {
             // Only functions that sign people in need the source of a request.
             read.remove(Service::TRUSTED_PROXIES);

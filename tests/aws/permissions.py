@@ -202,7 +202,6 @@ ACCOUNTS = {
     },
     "api-TokensCreate": {("puts", "K#"), ("puts", "U#")},
     "api-TokensRevoke": {("deletes", "K#"), ("deletes", "U#")},
-    "api-MembersUpdate": {("updates", "U#")},
     "api-MembersRemove": {("deletes", "U#")},
     "api-TeamsCreate": {("puts", "U#"), ("updates", "U#"), ("puts", "G")},
 }

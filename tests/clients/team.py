@@ -97,9 +97,9 @@ assert refused.status_code == 403, refused
 # A person is invited, and the invitation withdrawn. The owner must stay.
 guest = InvitationCreate(email="bob@example.com", role=InvitationCreateRole.VIEWER)
 invited = invitations_create.sync(team, client=client, body=guest)
-assert isinstance(invited, NewInvitationResponse) and "/join/" in invited.data.link, invited
+assert isinstance(invited, NewInvitationResponse) and "/join/" in invited.data.url, invited
 assert [one.email for one in invitations_list.sync(team, client=client).data] == ["bob@example.com"]
-assert invitations_withdraw.sync_detailed(team, invited.data.id, client=client).status_code == 204
+assert invitations_withdraw.sync_detailed(team, invited.data.hash_, client=client).status_code == 204
 [owner] = members_list.sync(team, client=client).data
 last = members_remove.sync(team, owner.uuid, client=client)
 assert isinstance(last, ValidationError) and "last owner" in last.message, last
@@ -147,7 +147,7 @@ assert channels_delete.sync_detailed(team, channel, client=client).status_code =
 assert tokens_revoke.sync_detailed(reader.hash_, client=client).status_code == 204
 assert reader.hash_ not in [one.hash_ for one in tokens_list.sync(client=client).data]
 entries = audit_log_list.sync(team, client=client, per_page=100).data
-for secret in (token, reader.secret, added.data.signing_key, "/hook", invited.data.link.rsplit("/", 1)[1]):
+for secret in (token, reader.secret, added.data.signing_key, "/hook", invited.data.url.rsplit("/", 1)[1]):
     assert secret not in json.dumps([entry.to_dict() for entry in entries]), "a secret is in the audit log"
 assert {entry.actor for entry in entries} == {"user"}
 done = [entry.event.to_dict() for entry in reversed(entries)]

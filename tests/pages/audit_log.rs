@@ -200,7 +200,7 @@ async fn what_is_done_by_the_api_and_by_the_operator_is_written_down() {
     later();
     revoke_token(app, &token, by()).await.expect("revoked");
     later();
-    remove_member(app, owner.team, &user, Some(Role::Owner), by()).await.expect("removed");
+    remove_member(app, owner.team, &user, Role::Owner, by()).await.expect("removed");
 
     let browser = Browser::of(&test, owner.user).await;
     insta::assert_debug_snapshot!(rows(&browser.get(&log(&owner)).await), @r#"

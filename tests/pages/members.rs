@@ -152,11 +152,11 @@ async fn people_are_invited_within_the_seats_that_are_left() {
     for (email, role, field, why) in [
         (own.as_str(), "member", "email", "is already a member, with the role owner."),
         (email.as_str(), "member", "email", "is already invited."),
-        ("ada", "member", "email", "Expected an address such as ada@example.com."),
+        ("ada", "member", "email", "Must be an address such as ada@example.com."),
         ("Grace@example.com", "viewer", "email", "is already invited."),
         (third.as_str(), "viewer", "email", full),
         ("bob@example.com", "viewer", "email", full),
-        ("bob@example.com", "owner", "role", "Choose a role."),
+        ("bob@example.com", "owner", "role", "Must be one of viewer, member, admin."),
     ] {
         let refused = browser.post(&page, &format!("email={email}&role={role}")).await;
         assert_eq!(refused.status(), 422, "{email}");

@@ -1,4 +1,4 @@
-//! `/teams/{team}/invitations`.
+//! Invitations to a team.
 
 mod create;
 mod list;

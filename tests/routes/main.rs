@@ -5,6 +5,7 @@ mod access;
 mod audit_log;
 mod channels;
 mod checks;
+mod events;
 mod expectations;
 mod fallback;
 mod headers;

@@ -1,4 +1,4 @@
-//! `/teams/{team}/members`.
+//! The members of a team.
 
 mod list;
 mod remove;

@@ -162,23 +162,19 @@ fn no_function_but_that_of_accounts_may_write_a_token_or_a_user() {
                 "tokens.revoke" => *action == Action::DeleteItem,
                 _ => false,
             };
-            // A member is listed with the team and with the user, and an invitation with the team.
+            // A member of a team is also listed with the user, and an invitation has an item of its own.
             let of_members = match &*handler {
-                "members.update" => *action == Action::UpdateItem,
-                "members.remove" => *action == Action::DeleteItem,
-                _ => false,
-            };
-            let of_invitations = match &*handler {
-                "invitations.create" => *action == Action::PutItem,
-                "invitations.withdraw" => *action == Action::DeleteItem,
-                _ => false,
+                "members.update" if *action == Action::UpdateItem => Some(Prefix::User),
+                "members.remove" if *action == Action::DeleteItem => Some(Prefix::User),
+                "invitations.create" if *action == Action::PutItem => Some(Prefix::Invitation),
+                "invitations.withdraw" if *action == Action::DeleteItem => Some(Prefix::Invitation),
+                _ => None,
             };
             let may = |prefix: &Prefix| {
                 !secret.contains(prefix)
                     || (creates_team && *prefix == Prefix::User)
+                    || of_members == Some(*prefix)
                     || (of_tokens && [Prefix::Token, Prefix::User].contains(prefix))
-                    || (of_members && *prefix == Prefix::User)
-                    || (of_invitations && *prefix == Prefix::Invitation)
                     || (makes_links && links.contains(prefix))
                     || (changes_zone && [Prefix::User, Prefix::Email].contains(prefix))
             };

@@ -1,5 +1,5 @@
-//! What routes may do with the table. No route may write a token, and only the one for a user's time zone may change a
-//! user.
+//! What routes may do with the table. Only the routes for a user's tokens and time zone, for a new team and for members
+//! write what belongs to a user.
 
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
@@ -93,15 +93,9 @@ pub(crate) const REVOKE_TOKEN: Grant = Grant {
     ..Grant::NONE
 };
 
-/// The team has no plan of its own, because only operators may write plans.
-pub(crate) const CREATE_TEAM: Grant =
-    Grant { put: &[Team, Teams, User], update: &[User], ..Grant::NONE };
-
-pub(crate) const RENAME_TEAM: Grant = Grant { put: &[Audit], update: &[Team], ..Grant::NONE };
-
 pub(crate) const READ_MEMBERS: Grant = Grant { query: &[Team], ..Grant::NONE };
 
-/// A member is listed with the team and with the user.
+/// A member is stored with the team and with the user.
 pub(crate) const CHANGE_ROLE: Grant =
     Grant { get: &[User], query: &[Team], put: &[Audit], update: &[Team, User], ..Grant::NONE };
 
@@ -114,7 +108,7 @@ pub(crate) const REMOVE_MEMBER: Grant = Grant {
     ..Grant::NONE
 };
 
-/// The role of the inviter is read again before the email is sent.
+/// Before an email is requested, the inviter's membership is read again.
 pub(crate) const INVITE: Grant = Grant {
     get: &[User],
     query: &[Team],
@@ -125,6 +119,12 @@ pub(crate) const INVITE: Grant = Grant {
 
 pub(crate) const WITHDRAW_INVITATION: Grant =
     Grant { put: &[Audit], update: &[Team], delete: &[Invitation], ..Grant::NONE };
+
+/// The team has no plan of its own, because only operators may write plans.
+pub(crate) const CREATE_TEAM: Grant =
+    Grant { put: &[Team, Teams, User], update: &[User], ..Grant::NONE };
+
+pub(crate) const RENAME_TEAM: Grant = Grant { put: &[Audit], update: &[Team], ..Grant::NONE };
 
 pub(crate) const READ_CHANNELS: Grant =
     Grant { get: &[Channel], query: &[Channel, Delivery], ..Grant::NONE };

@@ -1,5 +1,3 @@
-//! `/teams/{team}/invitations`.
-
 pub(crate) mod create;
 pub(crate) mod list;
 pub(crate) mod withdraw;

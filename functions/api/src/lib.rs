@@ -6,6 +6,7 @@
 mod audit_log;
 mod channels;
 mod checks;
+mod events;
 mod expectations;
 mod grants;
 mod incidents;

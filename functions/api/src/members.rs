@@ -1,5 +1,3 @@
-//! `/teams/{team}/members`.
-
 pub(crate) mod list;
 pub(crate) mod remove;
 pub(crate) mod update;

@@ -17,7 +17,7 @@ use vedette_store::Grant;
 
 use crate::surface::{ApiAudience, Endpoint, Route};
 use crate::{
-    audit_log, channels, checks, expectations, grants, incidents, invitations, issues,
+    audit_log, channels, checks, events, expectations, grants, incidents, invitations, issues,
     maintenance_calendar, maintenance_windows, me, members, metrics, monitoring, outages, reports,
     sites, status_pages, teams, time_zone, tokens, user_time_zone,
 };
@@ -54,6 +54,7 @@ pub const ROUTES: &[Route] = &[
     post("issues.note", "/api/v1/issues/{issue}/notes", IssuesWrite, Issue(RunChecks, &issues::note::handle), &grants::DECIDE_ISSUE),
     get("outages.list", "/api/v1/teams/{team}/outages", IssuesRead, Team(View, &outages::list::handle)),
     read("audit-log.list", "/api/v1/teams/{team}/audit-log", AuditRead, Team(View, &audit_log::list::handle), &grants::READ_AUDIT_LOG),
+    get("events.list", "/api/v1/teams/{team}/events", AuditRead, Team(View, &events::list::handle)),
     post("teams.create", "/api/v1/teams", TeamsManage, Request(&teams::create::handle), &grants::CREATE_TEAM),
     patch("teams.update", "/api/v1/teams/{team}", TeamsManage, Team(RenameTeam, &teams::update::handle), &grants::RENAME_TEAM),
     read("tokens.list", "/api/v1/me/tokens", TokensRead, Request(&tokens::list::handle), &grants::READ_TOKENS),
@@ -62,7 +63,7 @@ pub const ROUTES: &[Route] = &[
     read("members.list", "/api/v1/teams/{team}/members", MembersRead, Team(View, &members::list::handle), &grants::READ_MEMBERS),
     patch("members.update", "/api/v1/teams/{team}/members/{user}", MembersWrite, TeamMember(ManageMembers, &members::update::handle), &grants::CHANGE_ROLE),
     delete("members.remove", "/api/v1/teams/{team}/members/{user}", MembersWrite, TeamMemberOrSelf(ManageMembers, &members::remove::handle), &grants::REMOVE_MEMBER),
-    get("invitations.list", "/api/v1/teams/{team}/invitations", MembersRead, Team(View, &invitations::list::handle)),
+    read("invitations.list", "/api/v1/teams/{team}/invitations", MembersRead, Team(View, &invitations::list::handle), &grants::READ_MEMBERS),
     post("invitations.create", "/api/v1/teams/{team}/invitations", MembersWrite, Team(ManageMembers, &invitations::create::handle), &grants::INVITE),
     delete("invitations.withdraw", "/api/v1/teams/{team}/invitations/{invitation}", MembersWrite, Invitation(ManageMembers, &invitations::withdraw::handle), &grants::WITHDRAW_INVITATION),
     read("channels.list", "/api/v1/teams/{team}/channels", ChannelsRead, Team(View, &channels::list::handle), &grants::READ_CHANNELS),

@@ -34,7 +34,7 @@ async fn answer(
         Ok(()) => layout::redirect(&format!("/teams/{}/members?notice={notice}", team.id())),
         Err(error) => match ApiError::from(error) {
             ApiError::Validation(why) => {
-                list::page(context, team, None, Some(&why.message())).await
+                list::page(context, team, &list::blank(), Some(&why.message())).await
             }
             error => Err(error),
         },

@@ -104,8 +104,8 @@ impl Command {
             Self::Invite { team, invitation: new } => {
                 let invite = Call::to("invitations.create").of("team", team);
                 let invited = api.call(&invite.sending(new.body([])?)).await?;
-                let link = text_at(&invited, "/link");
-                let not_sent = text_at(&invited, "/not_sent");
+                let link = text_at(&invited, "/url");
+                let not_sent = text_at(&invited, "/unsent");
                 let details = match (&*link, &*not_sent) {
                     ("-", "-") => "\nThe person gets an email with a link.\n".to_owned(),
                     ("-", why) => format!("\n{why}\n"),
@@ -115,12 +115,12 @@ impl Command {
             }
             Self::Invitations { team } => {
                 let pending = listed(api, "invitations.list", *team).await?;
-                let labels = &["email", "name", "role", "expires"];
+                let labels = &["email", "role", "expires"];
                 let none = "There are no pending invitations.\n";
                 Ok(out.show(&Records::new(none, labels, pending.into_iter().map(invitation)))?)
             }
             Self::Withdraw { who } => {
-                let route = ("invitations.withdraw", "invitation", "/id");
+                let route = ("invitations.withdraw", "invitation", "/hash");
                 let withdraw = who.call(api, "invitations.list", route).await?;
                 api.call(&withdraw).await.map(drop)
             }
@@ -177,7 +177,6 @@ fn member(member: Value) -> Record<Value> {
 fn invitation(invitation: Value) -> Record<Value> {
     Record::of(invitation)
         .field("email", "/email")
-        .field("name", "/name")
         .field("role", "/role")
         .instant("expires", "/expires_at")
 }
@@ -207,7 +206,6 @@ mod tests {
         insta::assert_json_snapshot!(added, @r#"
         {
           "email": "bob@example.com",
-          "email_verified_at": "2026-11-20T09:54:00+00:00",
           "name": "bob",
           "role": "viewer",
           "uuid": "02020202-0202-4202-8202-020202020202"

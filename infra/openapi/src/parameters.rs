@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value, json};
-use vedette_http::paging::{PAGE_MAX, PER_PAGE_DEFAULT, PER_PAGE_MAX};
+use vedette_http::paging::{CURSOR_MAX, PAGE_MAX, PER_PAGE_DEFAULT, PER_PAGE_MAX};
 
 /// The path parameters, and what they name.
 const IN_PATHS: [(&str, &str); 9] = [
@@ -11,11 +11,11 @@ const IN_PATHS: [(&str, &str); 9] = [
     ("site", "A site of one of the caller's teams."),
     ("check", "A check of a site of one of the caller's teams."),
     ("issue", "An issue of a site of one of the caller's teams."),
-    ("user", "A member of the team."),
     ("channel", "A channel of the team."),
     ("window", "A maintenance window of the team."),
     ("status_page", "A status page of the team."),
     ("incident", "An incident of the status page."),
+    ("user", "A member of the team."),
 ];
 
 fn in_path(name: &str, description: &str, schema: &Value) -> Value {
@@ -42,6 +42,7 @@ pub(crate) fn components() -> Map<String, Value> {
     });
     let hash = json!({ "type": "string", "pattern": "^[0-9a-f]{64}$" });
     let token = in_path("token", "The hash of one of the caller's tokens.", &hash);
+    let invitation = in_path("invitation", "The hash of an invitation to the team.", &hash);
     let page = integer("page", 1..=PAGE_MAX, 1, "The page of the collection.");
     let per_page = integer(
         "per_page",
@@ -50,7 +51,6 @@ pub(crate) fn components() -> Map<String, Value> {
         "The maximum number of entries \
          on the page.",
     );
-    let invitation = in_path("invitation", "The id of a pending invitation of the team.", &hash);
     let others =
         [("token", token), ("invitation", invitation), ("page", page), ("per_page", per_page)];
     let others = others.map(|(name, parameter)| (name.to_owned(), parameter));
@@ -60,6 +60,13 @@ pub(crate) fn components() -> Map<String, Value> {
 /// The parameters of every paginated collection.
 pub(crate) fn of_pages() -> [Value; 2] {
     ["page", "per_page"].map(reference)
+}
+
+/// The parameters of every collection that is read from its newest entry on.
+pub(crate) fn of_cursor_pages() -> [Value; 2] {
+    let before = "Where the page before this one ended, from its link to the next page.";
+    let schema = json!({ "type": "string", "maxLength": CURSOR_MAX });
+    [query("before", before, &schema), reference("per_page")]
 }
 
 /// An integer with its default.

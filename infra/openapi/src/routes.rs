@@ -3,6 +3,7 @@
 mod audit_log;
 mod channels;
 mod checks;
+mod events;
 mod expectations;
 mod incidents;
 mod invitations;
@@ -47,6 +48,7 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         incidents::operations,
         outages::operations,
         audit_log::operations,
+        events::operations,
         tokens::operations,
         members::operations,
         invitations::operations,
@@ -75,9 +77,10 @@ pub(crate) fn tags() -> Vec<Value> {
         ("issues", "Problems with sites."),
         ("outages", "When sites were down, how long, and why."),
         ("audit-log", "Who changed what in a team."),
+        ("events", "Issues that opened and were resolved."),
         ("tokens", "The caller's tokens."),
-        ("members", "Who belongs to a team, in which role."),
-        ("invitations", "Pending invitations to a team."),
+        ("members", "The members of a team and their roles."),
+        ("invitations", "Invitations to a team."),
         ("channels", "Where a team's alerts go, and what became of them."),
     ];
     tags.map(|(name, description)| json!({ "name": name, "description": description })).into()

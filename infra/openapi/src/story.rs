@@ -39,6 +39,7 @@ impl Story {
         story.of_checks(&site).await;
         story.of_an_issue(&site).await;
         story.of_changes(&site).await;
+        story.of_members().await;
         story
     }
 
@@ -76,7 +77,6 @@ impl Story {
         self.ask("tokens.list", ("two", "Two tokens"), &[], "", None).await;
         let of_token = [("token", made["data"]["hash"].as_str().unwrap_or_default())];
         self.ask("tokens.revoke", ("deploy", "A token is revoked"), &of_token, "", None).await;
-        self.of_members(&team).await;
         self.of_channels(&team).await;
         self.ask("monitoring.get", ("defaults", "What a new team starts with"), &of_team, "", None)
             .await;
@@ -114,29 +114,6 @@ impl Story {
         let name = ("unknown", "A name that the database does not have");
         self.ask("user-time-zone.update", name, &[], "", Some(unknown)).await;
         self.of_windows(&team).await;
-    }
-
-    async fn of_members(&mut self, team: &str) {
-        let of_team = [("team", team)];
-        let bob = json!({ "email": "bob@example.com", "name": "Bob", "role": "member" });
-        let name = ("bob", "This service sends no email");
-        let invited = self.ask("invitations.create", name, &of_team, "", Some(bob.clone())).await;
-        let name = ("again", "A pending invitation");
-        self.ask("invitations.create", name, &of_team, "", Some(bob)).await;
-        self.ask("invitations.list", ("one", "One invitation"), &of_team, "", None).await;
-        let invitation = invited["data"]["id"].as_str().unwrap_or_default();
-        let of_invitation = [("team", team), ("invitation", invitation)];
-        self.ask("invitations.withdraw", ("gone", "Gone"), &of_invitation, "", None).await;
-        let members = self.ask("members.list", ("one", "The owner"), &of_team, "", None).await;
-        let owner = members["data"][0]["uuid"].as_str().unwrap_or_default().to_owned();
-        let of_owner = [("team", team), ("user", &*owner)];
-        let change = json!({ "role": "admin" });
-        let name = ("last_owner", "The last owner");
-        self.ask("members.update", name, &of_owner, "", Some(change)).await;
-        let same = json!({ "role": "owner" });
-        self.ask("members.update", ("owner", "An owner"), &of_owner, "", Some(same)).await;
-        let name = ("last_owner", "The last owner");
-        self.ask("members.remove", name, &of_owner, "", None).await;
     }
 
     async fn of_channels(&mut self, team: &str) {
@@ -389,6 +366,8 @@ impl Story {
         self.ask("issues.resolve", name, &of_issue, "", None).await;
         let of_team = [("team", &*self.scene.owner.team.to_string())];
         self.ask("outages.list", ("two", "Two outages of a shop"), &of_team, "", None).await;
+        let name = ("newest", "An outage that is over");
+        self.ask("events.list", name, &of_team, "per_page=1", None).await;
         let name = ("decisions", "What the owner decided about an issue");
         self.ask("audit-log.list", name, &of_team, "per_page=3", None).await;
         self.scene.advance(5 * 60);
@@ -437,6 +416,30 @@ impl Story {
         self.ask("sites.delete", ("gone", "Gone"), &of_site, "", None).await;
     }
 
+    async fn of_members(&mut self) {
+        let grace = self.scene.add_member().await.to_string();
+        let (team, owner) = (self.scene.owner.team.to_string(), self.scene.owner.user.to_string());
+        let of_team = [("team", &*team)];
+        self.ask("members.list", ("two", "An owner and a member"), &of_team, "", None).await;
+        let of_grace = [("team", &*team), ("user", &*grace)];
+        let admin = json!({ "role": "admin" });
+        let name = ("admin", "A member becomes an admin");
+        self.ask("members.update", name, &of_grace, "", Some(admin)).await;
+        self.ask("members.remove", ("gone", "Gone"), &of_grace, "", None).await;
+        let of_owner = [("team", &*team), ("user", &*owner)];
+        let name = ("last_owner", "The team's last owner");
+        self.ask("members.remove", name, &of_owner, "", None).await;
+        let alan = json!({ "email": "alan@example.com", "name": "Alan", "role": "viewer" });
+        let name = ("viewer", "A service that sends no email");
+        let invited = self.ask("invitations.create", name, &of_team, "", Some(alan.clone())).await;
+        let name = ("invited_already", "An address that is already invited");
+        self.ask("invitations.create", name, &of_team, "", Some(alan)).await;
+        self.ask("invitations.list", ("one", "One invitation"), &of_team, "", None).await;
+        let hash = invited["data"]["hash"].as_str().unwrap_or_default();
+        let of_invitation = [("team", &*team), ("invitation", hash)];
+        self.ask("invitations.withdraw", ("gone", "Withdrawn"), &of_invitation, "", None).await;
+    }
+
     /// Sends a request and keeps it with its answer.
     async fn ask(
         &mut self,
@@ -481,6 +484,10 @@ mod tests {
         assert_eq!(
             refused,
             [
+                ("channels.create", "other", 422),
+                ("channels.update", "unnamed", 422),
+                ("channels.test", "off", 422),
+                ("channels.resend", "off", 422),
                 ("monitoring.update", "too_fast", 422),
                 ("time-zone.update", "unknown", 422),
                 ("user-time-zone.update", "unknown", 422),
@@ -504,6 +511,8 @@ mod tests {
                 ("expectations.update", "not_proven", 422),
                 ("sites.update", "no_url", 422),
                 ("sites.list", "unknown_sort", 422),
+                ("members.remove", "last_owner", 422),
+                ("invitations.create", "invited_already", 422),
             ]
         );
     }

@@ -57,7 +57,7 @@ mod tests {
         People and teams:
           user          People who use the API
           team          Teams, the owners of sites
-          member        Who belongs to a team
+          member        Who belongs to a team, and who is invited
           plan          What a team may use
           sign-in       Create a one-time link that signs a user in
           token         Access tokens for the API

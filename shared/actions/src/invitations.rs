@@ -2,7 +2,7 @@
 
 use vedette_domain::accounts::account::{Membership, Role, User};
 use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, By};
-use vedette_domain::accounts::invitation::{INVITATIONS_MAX, Invitation, Invited};
+use vedette_domain::accounts::invitation::{INVITATIONS_MAX, Invitation, NewInvitation};
 use vedette_domain::accounts::refusal::AccountRefusal;
 use vedette_domain::accounts::session::{SessionHash, SessionSecret};
 use vedette_domain::id::UserId;
@@ -10,7 +10,8 @@ use vedette_runtime::App;
 use vedette_store::{Audit, Newcomer, StoreError, TeamWithSettings};
 
 use crate::AccountError;
-use crate::members::need_seats;
+use crate::mail::mail_invitation;
+use crate::members::{TeamMember, need_seats, team_members};
 
 /// Invites an address to a team and reserves a seat, as a member. Show the secret once: it is not stored. The answer
 /// does not reveal whether the address has an account, because Vedette does not look.
@@ -22,24 +23,21 @@ pub async fn invite(
     app: &App,
     team: &TeamWithSettings,
     inviter: &Membership,
-    invited: Invited<'_>,
+    invited: NewInvitation,
     by: By,
 ) -> Result<(SessionSecret, Invitation), AccountError> {
     if !inviter.role.governs(invited.role) {
         return Err(AccountRefusal::OwnersOnly.into());
     }
-    let members = app.store.members(team.id()).await?;
-    let ids: Vec<UserId> = members.iter().map(|row| row.user).collect();
-    let users = app.store.users(ids).await?;
-    let has_address = |user: &User| user.email.eq_ignore_ascii_case(invited.email);
-    let member = members.iter().find(|row| users.get(&row.user).is_some_and(has_address));
-    if let Some(row) = member {
-        let (email, role) = (invited.email.to_owned(), row.role);
+    let members = team_members(&app.store, team.id()).await?;
+    let has_address = |member: &&TeamMember| member.user.email.eq_ignore_ascii_case(&invited.email);
+    if let Some(TeamMember { role, .. }) = members.iter().find(has_address) {
+        let (email, role) = (invited.email, *role);
         return Err(AccountRefusal::MemberAlready { email, role }.into());
     }
     let pending = &team.team.invitations;
-    if pending.iter().any(|pending| pending.shares_mailbox(invited.email)) {
-        return Err(AccountRefusal::InvitedAlready(invited.email.to_owned()).into());
+    if pending.iter().any(|pending| pending.shares_mailbox(&invited.email)) {
+        return Err(AccountRefusal::InvitedAlready(invited.email).into());
     }
     if pending.len() >= INVITATIONS_MAX {
         return Err(AccountRefusal::TooManyInvitations.into());
@@ -77,6 +75,37 @@ pub async fn renew_invitation(
 
 fn inviting(Invitation { email, role, .. }: &Invitation) -> AuditEvent {
     AuditEvent::Invited { email: email.clone(), role: *role }
+}
+
+/// Hands over the link of a new or renewed invitation. If email is configured, emails another link to the recipient of
+/// the address, and to nobody else. Otherwise, returns the secret: whoever invites passes its link on.
+///
+/// # Errors
+///
+/// As for [`mail_invitation`]. The invitation remains valid.
+pub async fn hand_over(
+    app: &App,
+    secret: SessionSecret,
+    invitation: &Invitation,
+) -> Result<Option<SessionSecret>, AccountError> {
+    if !app.service.sends_mail {
+        return Ok(Some(secret));
+    }
+    mail_invitation(app, invitation).await?;
+    Ok(None)
+}
+
+/// The pending invitations of a team, each with whether it can be accepted. It cannot if its sender, who may be one of
+/// the `members`, may no longer invite people.
+pub fn pending_invitations<'a>(
+    team: &'a TeamWithSettings,
+    members: &[TeamMember],
+) -> Vec<(&'a Invitation, bool)> {
+    let is_valid = |pending: &Invitation| {
+        let inviter = members.iter().find(|member| member.user.id == pending.by);
+        pending.is_backed_by(inviter.map(|inviter| inviter.role))
+    };
+    team.team.invitations.iter().map(|pending| (pending, is_valid(pending))).collect()
 }
 
 /// Withdraws an invitation; it stops working at once.

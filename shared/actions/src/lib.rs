@@ -36,15 +36,15 @@ pub use error::{
 };
 pub use expectations::change_expectations;
 pub use invitations::{
-    OpenInvitation, decline_invitation, invite, join_as, join_with_new_account, open_invitation,
-    renew_invitation, withdraw_invitation,
+    OpenInvitation, decline_invitation, hand_over, invite, join_as, join_with_new_account,
+    open_invitation, pending_invitations, renew_invitation, withdraw_invitation,
 };
 pub use issues::{ACKNOWLEDGED_MAX, Decision, acknowledge_all, decide};
 pub use mail::mail_invitation;
 pub use maintenance::{
     add_window, delete_window, edit_window, end_window, share_calendar, unshare_calendar,
 };
-pub use members::{add_member, change_role, remove_member};
+pub use members::{TeamMember, add_member, change_role, remove_member, team_members};
 pub use monitoring::change_monitoring;
 pub use names::{create_own_team, rename_team, rename_user};
 pub use plan::change_plan;

@@ -1,13 +1,37 @@
-//! Adds and removes members of a team, and changes their roles.
+//! The members of a team: who they are, adding and removing them, and changing their roles.
 
 use vedette_domain::accounts::account::{Membership, Role, User};
-use vedette_domain::accounts::audit::{AuditEntry, AuditEvent, By};
+use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, By};
 use vedette_domain::accounts::refusal::AccountRefusal;
 use vedette_domain::id::{TeamId, UserId};
 use vedette_runtime::App;
-use vedette_store::{Audit, MemberRow, TeamWithSettings};
+use vedette_store::{Audit, MemberRow, Store, StoreError, TeamWithSettings};
 
 use crate::AccountError;
+
+/// A member of a team.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TeamMember {
+    /// The user.
+    pub user: User,
+    /// What they may do there.
+    pub role: Role,
+}
+
+/// The members of a team in the order of their roles, owners first, then by address.
+///
+/// # Errors
+///
+/// A fault of the table.
+pub async fn team_members(store: &Store, team: TeamId) -> Result<Vec<TeamMember>, StoreError> {
+    let rows = store.members(team).await?;
+    let ids: Vec<UserId> = rows.iter().map(|row| row.user).collect();
+    let mut users = store.users(ids).await?;
+    let found = rows.iter().filter_map(|row| Some((users.remove(&row.user)?, row.role)));
+    let mut members: Vec<_> = found.map(|(user, role)| TeamMember { user, role }).collect();
+    members.sort_by(|a, b| b.role.cmp(&a.role).then_with(|| a.user.email.cmp(&b.user.email)));
+    Ok(members)
+}
 
 /// Adds a user to a team, within the seats that pending invitations leave free.
 ///
@@ -75,8 +99,8 @@ pub async fn change_role(
     Ok(())
 }
 
-/// Removes a member from a team, on behalf of somebody with the role `own` or of the member. Returns the role that the
-/// member had.
+/// Removes a member from a team, on behalf of somebody with the role `own`. Everybody may remove themselves. Returns the
+/// role that the member had.
 ///
 /// # Errors
 ///
@@ -85,12 +109,13 @@ pub async fn remove_member(
     app: &App,
     team: TeamId,
     user: &User,
-    own: Option<Role>,
+    own: Role,
     by: By,
 ) -> Result<Role, AccountError> {
     let members = app.store.members(team).await?;
     let role = role_of(&members, user)?;
-    if own.is_some_and(|own| !own.governs(role)) {
+    let leaves = by.actor == Actor::User(user.id);
+    if !leaves && !own.governs(role) {
         return Err(AccountRefusal::OwnersOnly.into());
     }
     let event = AuditEvent::MemberRemoved { user: user.id, role };

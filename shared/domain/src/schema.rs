@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
 
-use crate::accounts::audit::IssueDecision;
 use crate::accounts::plan::{CADENCE_MINUTES, ESCALATION_PRESETS};
 use crate::expectations::SEVERITIES;
 use crate::input::{InputField, InputShape, InputVariant, TextKind};
@@ -53,32 +52,6 @@ impl JsonSchema for TimeOfDay {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": "string", "pattern": TIME_OF_DAY })
-    }
-}
-
-/// One list of texts, because generators of clients fail at a choice between constants and an object.
-impl JsonSchema for IssueDecision {
-    fn schema_name() -> Cow<'static, str> {
-        "IssueDecision".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "What was decided about an issue.",
-            "anyOf": [
-                {
-                    "type": "string",
-                    "enum": ["acknowledged", "unacknowledged", "resolved", "unsnoozed", "noted"],
-                },
-                {
-                    "description": "Its reminders stop until then.",
-                    "type": "object",
-                    "properties": { "snoozed": { "type": "string", "format": "date-time" } },
-                    "required": ["snoozed"],
-                    "additionalProperties": false,
-                },
-            ],
-        })
     }
 }
 

@@ -4,6 +4,7 @@ pub mod access;
 pub mod body;
 pub mod days;
 pub mod error;
+pub mod events;
 mod gzip;
 mod header;
 pub mod history;

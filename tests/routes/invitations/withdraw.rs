@@ -1,19 +1,25 @@
-//! `DELETE /teams/{team}/invitations/{invitation}`: withdraws an invitation.
+//! `DELETE /teams/{team}/invitations/{invitation}`: an invitation stops working at once.
 
 use serde_json::json;
+use vedette_domain::accounts::audit::AuditEvent;
+use vedette_domain::accounts::session::SessionHash;
 use vedette_tests::Service;
 
-use crate::support::assert_not_found;
+use crate::support::{assert_not_found, rows};
 
 #[tokio::test]
-async fn a_withdrawn_invitation_is_gone_and_its_seat_is_free() {
+async fn a_withdrawn_invitation_is_gone_and_the_audit_log_says_so() {
     let (service, owner) = Service::with_team().await;
-    let client = service.client(&owner);
-    let path = format!("/teams/{}/invitations", owner.team);
-    let bob = json!({ "email": "bob@example.com", "role": "member" });
-    let id = client.post(&path, &bob).await.data("id");
-    assert_eq!(client.delete(&format!("{path}/{id}")).await.status, 204);
-    assert_not_found(&client.delete(&format!("{path}/{id}")).await);
-    assert_eq!(client.get(&path).await.body["data"], json!([]));
-    assert_eq!(client.post(&path, &bob).await.status, 201, "the address is free");
+    let (client, path) = (service.client(&owner), format!("/teams/{}/invitations", owner.team));
+    let grace = json!({ "email": "grace@example.com", "role": "viewer" });
+    let hash = client.post(&path, &grace).await.data("hash");
+    service.advance_minutes(1);
+    assert_eq!(client.delete(&format!("{path}/{hash}")).await.status, 204);
+    assert!(rows(&client.get(&path).await).is_empty());
+    let stored = service.test.app.store.invitation(&SessionHash(hash.clone())).await;
+    assert_eq!(stored.expect("read"), None);
+    assert_not_found(&client.delete(&format!("{path}/{hash}")).await);
+    let log = service.test.app.store.audit_log(owner.team, None, 1).await.expect("read");
+    let email = "grace@example.com".to_owned();
+    assert_eq!(log.entries[0].event, AuditEvent::InvitationWithdrawn { email });
 }

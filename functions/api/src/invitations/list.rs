@@ -1,5 +1,6 @@
-//! `GET /teams/{team}/invitations`: pending invitations.
+//! `GET /teams/{team}/invitations`: who is invited and has not answered yet.
 
+use vedette_actions::{pending_invitations, team_members};
 use vedette_http::error::ApiError;
 use vedette_http::resource::InvitationResource;
 use vedette_http::response::{Response, ok};
@@ -7,7 +8,15 @@ use vedette_store::TeamWithSettings;
 
 use crate::Context;
 
-pub(crate) async fn handle(_: Context<'_>, team: TeamWithSettings) -> Result<Response, ApiError> {
-    let shown: Vec<_> = team.team.invitations.iter().map(InvitationResource::from).collect();
+pub(crate) async fn handle(
+    context: Context<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
+    let members = team_members(&context.app.store, team.id()).await?;
+    let pending = pending_invitations(&team, &members);
+    let shown: Vec<_> = pending
+        .iter()
+        .map(|(invitation, is_valid)| InvitationResource::new(invitation, *is_valid))
+        .collect();
     Ok(ok(&shown))
 }

@@ -1,4 +1,4 @@
-//! `DELETE /teams/{team}/invitations/{invitation}`: withdraws an invitation.
+//! `DELETE /teams/{team}/invitations/{invitation}`: withdraws an invitation, which stops working at once.
 
 use vedette_actions::withdraw_invitation;
 use vedette_http::error::ApiError;

@@ -1,4 +1,4 @@
-//! `DELETE /teams/{team}/members/{user}`: removes a member, or leaves the team.
+//! `DELETE /teams/{team}/members/{user}`: removes a member, or lets the caller leave.
 
 use vedette_actions::remove_member;
 use vedette_http::error::ApiError;
@@ -11,9 +11,7 @@ pub(crate) async fn handle(
     context: Context<'_>,
     MemberAccess { team, user }: MemberAccess,
 ) -> Result<Response, ApiError> {
-    let caller = context.caller;
-    let leaves = user.id == caller.user.id;
-    let own = (!leaves).then_some(caller.role_in(team.id())?);
-    remove_member(context.app, team.id(), &user, own, caller.by()).await?;
+    let own = context.caller.role_in(team.id())?;
+    remove_member(context.app, team.id(), &user, own, context.caller.by()).await?;
     Ok(no_content())
 }

@@ -1,7 +1,7 @@
 //! `PATCH /teams/{team}/members/{user}`: gives a member another role.
 
 use vedette_actions::change_role;
-use vedette_domain::accounts::account::RoleChange;
+use vedette_domain::accounts::account::NewRole;
 use vedette_domain::input::Input as _;
 use vedette_http::error::ApiError;
 use vedette_http::resource::MemberResource;
@@ -14,8 +14,8 @@ pub(crate) async fn handle(
     context: Context<'_>,
     MemberAccess { team, user }: MemberAccess,
 ) -> Result<Response, ApiError> {
-    let RoleChange { role } = RoleChange::from_json(context.body)?;
-    let own = context.caller.role_in(team.id())?;
-    change_role(context.app, team.id(), &user, role, own, context.caller.by()).await?;
+    let (NewRole { role }, caller) = (NewRole::from_json(context.body)?, context.caller);
+    let own = caller.role_in(team.id())?;
+    change_role(context.app, team.id(), &user, role, own, caller.by()).await?;
     Ok(ok(&MemberResource::new(&user, role)))
 }

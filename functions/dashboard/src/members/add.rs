@@ -3,87 +3,43 @@
 
 use lambda_http::http::StatusCode;
 use maud::html;
-use vedette_actions::{ActionError, invite, mail_invitation, renew_invitation};
-use vedette_domain::accounts::account::Role;
-use vedette_domain::accounts::email::parse_email;
-use vedette_domain::accounts::invitation::{Invitation, Invited};
+use vedette_actions::{ActionError, hand_over, invite, renew_invitation};
+use vedette_domain::accounts::invitation::{Invitation, NewInvitation};
 use vedette_domain::accounts::session::SessionSecret;
 use vedette_domain::alerts::link;
-use vedette_domain::name::parse_name;
+use vedette_domain::input::Input as _;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
-use vedette_http::validation::{Errors, ValidationError};
+use vedette_http::validation::ValidationError;
 use vedette_routing::InvitationAccess;
 use vedette_store::TeamWithSettings;
 
-use super::list::{Refused, page};
+use super::list::page;
 use super::{answer, role_word};
-use crate::form::{field, sentence};
+use crate::form::{FormInput, sentence};
 use crate::layout::{self, NavTab};
 use crate::{RequestContext, session};
-
-/// The input of the form for a new member.
-struct MemberInput {
-    email: String,
-    name: String,
-    role: String,
-}
-
-impl MemberInput {
-    fn read(body: &[u8]) -> Self {
-        let [email, name, role] = ["email", "name", "role"].map(|name| field(body, name));
-        let trimmed = |text: &str| text.trim().to_owned();
-        Self { email: trimmed(&email), name: trimmed(&name), role: role.into_owned() }
-    }
-
-    fn parse(&self) -> Result<Invited<'_>, ValidationError> {
-        let mut errors = Errors::new();
-        let email = parse_email(&self.email).map_err(|error| {
-            errors.push("email", sentence(&error.to_string()));
-        });
-        let role = Role::parse(&self.role).filter(|role| Role::NEW.contains(role));
-        if role.is_none() {
-            errors.push("role", "Choose a role.");
-        }
-        // A person without a name is called by their address.
-        let name = if self.name.is_empty() { &self.email } else { &self.name };
-        let name = parse_name(name)
-            .map_err(|error| errors.push("name", format!("The name field {error}.")));
-        let read = email.ok().zip(name.ok()).zip(role);
-        errors.finish(read.map(|((email, name), role)| Invited { email, name, role }))
-    }
-}
 
 /// Invites somebody.
 pub(crate) async fn add(
     context: RequestContext<'_>,
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
-    let input = MemberInput::read(context.body);
-    let invited = match input.parse() {
-        Ok(invited) => invited,
-        Err(why) => return refused(context, &team, &input, why).await,
+    let sent = FormInput::sent(context.body);
+    let new = match NewInvitation::from_texts(&sent.texts(NewInvitation::FIELDS)) {
+        Ok(new) => new,
+        Err(why) => return page(context, &team, &sent.refused(why), None).await,
     };
     let caller = &context.member()?.caller;
     let inviter = caller.membership_in(team.id())?;
-    match invite(context.app, &team, inviter, invited, caller.by()).await {
-        Ok((secret, invitation)) => hand_over(context, &team, &secret, &invitation).await,
+    match invite(context.app, &team, inviter, new, caller.by()).await {
+        Ok(invited) => give_link(context, &team, invited).await,
         Err(ActionError::Failed(fault)) => Err(fault.into()),
         Err(ActionError::Refused(refusal)) => {
             let why = ValidationError::new("email", sentence(&refusal.to_string()));
-            refused(context, &team, &input, why).await
+            page(context, &team, &sent.refused(why), None).await
         }
     }
-}
-
-/// The list of members, with the form's input and what is wrong with it.
-async fn refused(
-    context: RequestContext<'_>,
-    team: &TeamWithSettings,
-    MemberInput { email, name, role }: &MemberInput,
-    why: ValidationError,
-) -> Result<Response, ApiError> {
-    page(context, team, Some(&Refused { email, name, role, why }), None).await
 }
 
 /// Renews an invitation, even if its sender may no longer give the role. Its old links stop working.
@@ -93,27 +49,24 @@ pub(crate) async fn renew(
 ) -> Result<Response, ApiError> {
     let by = context.member()?.caller.membership_in(team.id())?;
     match renew_invitation(context.app, &team, &invitation, by).await {
-        Ok((secret, invitation)) => hand_over(context, &team, &secret, &invitation).await,
+        Ok(renewed) => give_link(context, &team, renewed).await,
         Err(error) => answer(context, &team, Err(error), "").await,
     }
 }
 
-/// If email is configured, emails a new link to the recipient of the address, and to nobody else. Otherwise shows it.
-async fn hand_over(
+/// Says that the link was emailed, or shows it.
+async fn give_link(
     context: RequestContext<'_>,
     team: &TeamWithSettings,
-    secret: &SessionSecret,
-    invitation: &Invitation,
+    (secret, invitation): (SessionSecret, Invitation),
 ) -> Result<Response, ApiError> {
-    if !context.app.service.sends_mail {
-        return Ok(link_page(context, team, secret, invitation));
-    }
-    match mail_invitation(context.app, invitation).await {
-        Ok(()) => answer(context, team, Ok(()), "invited").await,
+    match hand_over(context.app, secret, &invitation).await {
+        Ok(Some(secret)) => Ok(link_page(context, team, &secret, &invitation)),
+        Ok(None) => answer(context, team, Ok(()), "invited").await,
         // The invitation remains valid, and the page shows why its email was not sent.
-        unsent => {
+        Err(unsent) => {
             let team = context.app.store.team(team.id(), context.app.clock.now()).await?;
-            answer(context, &team.ok_or(ApiError::NotFound)?, unsent, "").await
+            answer(context, &team.ok_or(ApiError::NotFound)?, Err(unsent), "").await
         }
     }
 }

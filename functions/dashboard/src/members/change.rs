@@ -31,7 +31,6 @@ pub(crate) async fn remove(
     let caller = &context.member()?.caller;
     let leaves = user.id == caller.user.id;
     let own = caller.role_in(team.id())?;
-    let own = (!leaves).then_some(own);
     let done = remove_member(context.app, team.id(), &user, own, caller.by()).await;
     if done.is_ok() && leaves {
         return layout::redirect("/");

@@ -1,21 +1,19 @@
 //! The members of a team and its pending invitations.
 
-use std::collections::BTreeMap;
-
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
+use vedette_actions::{TeamMember, pending_invitations, team_members};
 use vedette_domain::accounts::account::{Permission, Role, User};
 use vedette_domain::accounts::invitation::Invitation;
-use vedette_domain::id::{TeamId, UserId};
+use vedette_domain::id::UserId;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
-use vedette_http::validation::ValidationError;
-use vedette_store::{MemberRow, Store, StoreError, TeamWithSettings};
+use vedette_store::TeamWithSettings;
 
 use super::role_word;
 use crate::RequestContext;
 use crate::clock::Clock;
-use crate::form::Problems;
+use crate::form::FormInput;
 use crate::layout::{self, Heading, NavTab};
 use crate::look::Icon;
 use crate::settings::{Part, beside_others};
@@ -29,12 +27,11 @@ const NOTICES: [(&str, &str); 4] = [
     ("withdrawn", "Invitation withdrawn. Its link no longer works."),
 ];
 
-/// The input of the form for a new member, and what is wrong with it.
-pub(super) struct Refused<'a> {
-    pub(super) email: &'a str,
-    pub(super) name: &'a str,
-    pub(super) role: &'a str,
-    pub(super) why: ValidationError,
+/// The form for a new member before somebody fills it in.
+pub(super) fn blank() -> FormInput {
+    let mut form = FormInput::default();
+    form.put("role", Role::Member.as_str());
+    form
 }
 
 /// Shows the members.
@@ -42,50 +39,35 @@ pub(crate) async fn list(
     context: RequestContext<'_>,
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
-    page(context, &team, None, None).await
+    page(context, &team, &blank(), None).await
 }
 
-/// The page, with what is wrong with the form, or with what was done with a member.
+/// The page with its form, or with what is wrong with what was done with a member.
 pub(super) async fn page(
     context: RequestContext<'_>,
     team: &TeamWithSettings,
-    refused: Option<&Refused<'_>>,
+    form: &FormInput,
     problem: Option<&str>,
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
     let viewer = (caller.user.id, caller.role_in(team.id())?);
-    let stored = Stored::load(&context.app.store, team.id()).await?;
+    let members = team_members(&context.app.store, team.id()).await?;
     let (sends_mail, clock) = (context.app.service.sends_mail, context.clock(Some(&team.team)));
-    let view = MembersView::new(team, viewer, stored, sends_mail, clock);
-    let status = match (&refused, problem) {
-        (None, None) => StatusCode::OK,
-        _ => StatusCode::UNPROCESSABLE_ENTITY,
+    let view = MembersView::new(team, viewer, members, sends_mail, clock);
+    let status = match problem {
+        None => form.status(),
+        Some(_) => StatusCode::UNPROCESSABLE_ENTITY,
     };
     let content = html! {
         @if let Some(problem) = problem { (layout::problem(problem)) }
         @if status == StatusCode::OK { (layout::notice(context, &NOTICES)) }
-        (content(&view, refused))
+        (content(&view, form))
     };
     let title = Heading::new("Members").lead(html! {
         p.quiet { (counted(team.team.members as usize, "member", "members")) " of " bdi { (team.team.name) } }
     });
     let content = beside_others(team.id(), Part::Members, &content);
     Ok(layout::team_page(context, (&team.team, NavTab::Members), status, title, &content))
-}
-
-/// A team's members as stored.
-struct Stored {
-    rows: Vec<MemberRow>,
-    users: BTreeMap<UserId, User>,
-}
-
-impl Stored {
-    async fn load(store: &Store, team: TeamId) -> Result<Self, StoreError> {
-        let rows = store.members(team).await?;
-        let ids: Vec<UserId> = rows.iter().map(|row| row.user).collect();
-        let users = store.users(ids).await?;
-        Ok(Self { rows, users })
-    }
 }
 
 /// What the page shows.
@@ -95,7 +77,7 @@ struct MembersView<'a> {
     viewer: UserId,
     role: Role,
     /// In the order of their roles, owners first.
-    members: Vec<(User, Role)>,
+    members: Vec<TeamMember>,
     /// Each with whether it can be accepted. It cannot if its sender may no longer invite people.
     invitations: Vec<(&'a Invitation, bool)>,
     sends_mail: bool,
@@ -106,21 +88,11 @@ impl<'a> MembersView<'a> {
     fn new(
         team: &'a TeamWithSettings,
         (viewer, role): (UserId, Role),
-        Stored { rows, mut users }: Stored,
+        members: Vec<TeamMember>,
         sends_mail: bool,
         clock: Clock<'a>,
     ) -> Self {
-        let is_valid = |pending: &Invitation| {
-            let inviter = rows.iter().find(|row| row.user == pending.by);
-            pending.is_backed_by(inviter.map(|row| row.role))
-        };
-        let pending = team.team.invitations.iter();
-        let invitations = pending.map(|pending| (pending, is_valid(pending))).collect();
-        let found = rows.iter().filter_map(|row| Some((users.remove(&row.user)?, row.role)));
-        let mut members: Vec<(User, Role)> = found.collect();
-        members.sort_by(|(a, a_role), (b, b_role)| {
-            b_role.cmp(a_role).then_with(|| a.email.cmp(&b.email))
-        });
+        let invitations = pending_invitations(team, &members);
         Self { team, viewer, role, members, invitations, sends_mail, clock }
     }
 
@@ -129,12 +101,12 @@ impl<'a> MembersView<'a> {
     }
 }
 
-fn content(view: &MembersView<'_>, refused: Option<&Refused<'_>>) -> Markup {
+fn content(view: &MembersView<'_>, form: &FormInput) -> Markup {
     html! {
         (members(view))
         @if !view.invitations.is_empty() { (invitations(view)) }
         @if view.may_manage() {
-            (form(view, refused))
+            (invitation_form(view, form))
         } @else {
             p.quiet { "Owners and admins of the team can invite and remove members." }
         }
@@ -158,7 +130,7 @@ fn content(view: &MembersView<'_>, refused: Option<&Refused<'_>>) -> Markup {
 fn members(view: &MembersView<'_>) -> Markup {
     html! {
         ul.card.rows aria-label="Members" {
-            @for (user, role) in &view.members {
+            @for TeamMember { user, role } in &view.members {
                 li.w {
                     span.face.l aria-hidden="true" { (layout::initial(&user.name)) }
                     div.grow {
@@ -237,11 +209,8 @@ fn invitations(view: &MembersView<'_>) -> Markup {
     }
 }
 
-fn form(view: &MembersView<'_>, refused: Option<&Refused<'_>>) -> Markup {
-    let why = refused.map(|refused| &refused.why);
-    let [email, name, role] =
-        ["email", "name", "role"].map(|field| Problems::of(why, field, field));
-    let chosen = refused.map_or(Role::Member.as_str(), |refused| refused.role);
+fn invitation_form(view: &MembersView<'_>, form: &FormInput) -> Markup {
+    let [email, name, role] = ["email", "name", "role"].map(|field| form.problems(field));
     html! {
         section.card {
             header {
@@ -259,14 +228,14 @@ fn form(view: &MembersView<'_>, refused: Option<&Refused<'_>>) -> Markup {
                     div.fld {
                         label for="email" { "Email address" }
                         input #email name="email" required autocomplete="off" inputmode="email"
-                            value=(refused.map_or("", |refused| refused.email))
+                            value=(form.text("email"))
                             aria-describedby=[email.described()] aria-invalid=[email.invalid()];
                         (email.shown())
                     }
                     div.fld {
                         label for="name" { "Name" }
                         input #name name="name" autocomplete="off"
-                            value=(refused.map_or("", |refused| refused.name))
+                            value=(form.text("name"))
                             aria-describedby=[name.described()] aria-invalid=[name.invalid()];
                         (name.shown())
                         p.help { "Optional, for a new account." }
@@ -275,7 +244,7 @@ fn form(view: &MembersView<'_>, refused: Option<&Refused<'_>>) -> Markup {
                         label for="role" { "Role" }
                         select #role name="role" aria-describedby=[role.described()] {
                             @for one in Role::NEW {
-                                option value=(one.as_str()) selected[one.as_str() == chosen] { (role_word(one)) }
+                                option value=(one.as_str()) selected[form.has("role", one.as_str())] { (role_word(one)) }
                             }
                         }
                         (role.shown())

@@ -1,7 +1,5 @@
 //! `/teams/{team}/audit-log`.
 
-use serde_json::json;
-use vedette_http::paging::CURSOR_MAX;
 use vedette_http::resource::AuditEntryResource;
 
 use crate::operation::{Operation, Success};
@@ -9,11 +7,6 @@ use crate::parameters;
 use crate::schemas::Schemas;
 
 pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
-    let before = "Where the page before this one ended, from its link to the next page.";
-    let query = vec![
-        parameters::query("before", before, &json!({ "type": "string", "maxLength": CURSOR_MAX })),
-        parameters::reference("per_page"),
-    ];
     let page = schemas.cursor_page::<AuditEntryResource<'static>>();
     vec![Operation {
         route: "audit-log.list",
@@ -21,7 +14,7 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         description: "An addition to the specification: who changed settings, sites, tokens, \
                       members, channels, windows, status pages and issues, the newest first. \
                       Entries are kept for 400 days. Use the link to the next page as it is.",
-        query,
+        query: parameters::of_cursor_pages().into(),
         body: None,
         success: Success::ok("A page of entries.", page),
     }]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
-use vedette_domain::accounts::account::User;
+use vedette_domain::accounts::account::{Membership, Role, User};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::team::Team;
 use vedette_domain::alerts::channel::{Channel, Filter};
@@ -14,7 +14,7 @@ use vedette_domain::alerts::delivery::{Content, Queued};
 use vedette_domain::checks::check::{Finish, ToolResult};
 use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::expectations::OwnershipRecord;
-use vedette_domain::id::{ChannelId, CheckId, SiteId};
+use vedette_domain::id::{ChannelId, CheckId, SiteId, UserId};
 use vedette_domain::message::Message;
 use vedette_notifier::send::{OutgoingMessage as Outgoing, SendOutcome, SendReason};
 use vedette_notifier::{Recipient, Transport};
@@ -93,6 +93,23 @@ impl Scene {
             let value = record.value.clone();
             Box::pin(async move { Ok(vec![value]) })
         });
+    }
+
+    /// Adds a member to the team.
+    pub(super) async fn add_member(&self) -> UserId {
+        let (app, now) = (&self.test.app, self.test.now());
+        let grace = User {
+            id: app.entropy.user_id().expect("an id"),
+            name: "Grace".to_owned(),
+            email: "grace@example.com".to_owned(),
+            email_verified_at: Some(now),
+            zone: None,
+            created_at: now,
+        };
+        app.store.create_user(&grace).await.expect("created");
+        let place = Membership { team: self.owner.team, user: grace.id, role: Role::Member };
+        app.store.put_member(&place, None, Audit::None).await.expect("added");
+        grace.id
     }
 
     /// Tests the team's webhook.

@@ -9,7 +9,7 @@ use vedette_dashboard::PAGES;
 
 /// The resources: their names, and where routes, pages and commands have them. The name of a route or a page begins with
 /// that of a resource; the longest one counts.
-const RESOURCES: [(&str, [&[&str]; 3]); 23] = [
+const RESOURCES: [(&str, [&[&str]; 3]); 24] = [
     (
         "Teams",
         [
@@ -36,6 +36,7 @@ const RESOURCES: [(&str, [&[&str]; 3]); 23] = [
                 "members.mail",
                 "members.withdraw",
                 "members.renew",
+                "members.ask-to-join",
                 "members.accept",
                 "members.decline",
             ],
@@ -77,12 +78,13 @@ const RESOURCES: [(&str, [&[&str]; 3]); 23] = [
         ],
     ),
     ("Subscriptions", [&[], &["subscriptions"], &[]]),
+    ("Events", [&["events"], &["events"], &[]]),
     ("Audit log", [&["audit-log"], &["audit-log"], &[]]),
     ("Agents", [&[], &[], &["agent"]]),
 ];
 
 /// What belongs to no resource.
-const OTHERS: [&str; 6] = ["metrics", "assets", "oidc", "events", "browser", "dlq"];
+const OTHERS: [&str; 5] = ["metrics", "assets", "oidc", "browser", "dlq"];
 
 /// The table, and the names that are in no row of it.
 pub(super) fn table(command: &Command) -> (String, BTreeSet<String>) {

@@ -105,8 +105,8 @@ impl Role {
 }
 
 input! {
-    /// What a member may do from now on.
-    RoleChange {
+    /// The new role of a member.
+    NewRole {
         /// Their role.
         role: Required<Role> = Role::ALL;
     }
@@ -129,7 +129,7 @@ pub enum Permission {
     ManageStatusPages,
     /// Writes about incidents on status pages.
     WriteIncidents,
-    /// Changes the members of the team.
+    /// Invites members, changes their roles and removes them.
     ManageMembers,
     /// Renames the team.
     RenameTeam,
@@ -204,10 +204,10 @@ pub enum Scope {
     /// Add, change, test and delete channels.
     #[serde(rename = "channels:write")]
     ChannelsWrite,
-    /// Read a team's members and invitations.
+    /// Read the members of teams and their invitations.
     #[serde(rename = "members:read")]
     MembersRead,
-    /// Invite people, change roles and remove members.
+    /// Invite people to teams, change the roles of members, and remove them.
     #[serde(rename = "members:write")]
     MembersWrite,
 }

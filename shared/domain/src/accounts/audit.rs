@@ -350,6 +350,33 @@ pub enum IssueDecision {
     Noted,
 }
 
+/// One list of texts, because generators of clients fail at a choice between constants and an object.
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for IssueDecision {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "IssueDecision".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "description": "What was decided about an issue.",
+            "anyOf": [
+                {
+                    "type": "string",
+                    "enum": ["acknowledged", "unacknowledged", "resolved", "unsnoozed", "noted"],
+                },
+                {
+                    "description": "Its reminders stop until then.",
+                    "type": "object",
+                    "properties": { "snoozed": { "type": "string", "format": "date-time" } },
+                    "required": ["snoozed"],
+                    "additionalProperties": false,
+                },
+            ],
+        })
+    }
+}
+
 impl AuditEvent {
     /// A change of the team's settings.
     pub fn settings(before: &Settings, after: &Settings) -> Self {

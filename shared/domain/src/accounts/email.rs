@@ -1,5 +1,6 @@
 //! Email addresses as people write them.
 
+use crate::input::{TextKind, TextRule};
 use crate::text::disrupts_line;
 
 /// The longest address that email can reach, in bytes (RFC 5321).
@@ -27,6 +28,15 @@ pub fn parse_email(text: &str) -> Result<&str, EmailError> {
         }
         _ => Err(EmailError),
     }
+}
+
+/// An address in the input of a form or a request.
+pub(crate) const fn address() -> TextRule<String> {
+    let parse = |text: &str| {
+        let email = parse_email(text).map(str::to_owned);
+        email.map_err(|_| "must be an address such as ada@example.com".to_owned())
+    };
+    TextRule { min: 0, max: usize::MAX, kind: TextKind::Format("email"), parse }
 }
 
 /// The form in which addresses are compared. Only ASCII letters are lowercased: mail servers distinguish the others,

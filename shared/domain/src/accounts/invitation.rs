@@ -4,11 +4,11 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::accounts::account::{Role, User};
-use crate::accounts::email::parse_email;
+use crate::accounts::email;
 use crate::accounts::mailbox::Mailbox;
 use crate::accounts::session::{SessionHash, SessionSecret};
 use crate::id::{TeamId, UserId};
-use crate::input::{TextKind, TextRule, input, line};
+use crate::input::{input, line};
 use crate::name::NAME_MAX;
 
 /// How long an invitation can be accepted.
@@ -40,44 +40,15 @@ pub struct Invitation {
     pub by_mail: bool,
 }
 
-/// The invited person and their role.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Invited<'a> {
-    /// The address.
-    pub email: &'a str,
-    /// Display name.
-    pub name: &'a str,
-    /// What they may do in the team.
-    pub role: Role,
-}
-
-const ADDRESS: TextRule<String> = TextRule {
-    min: 0,
-    max: usize::MAX,
-    kind: TextKind::Format("email"),
-    parse: |text| {
-        let address = parse_email(text).map(str::to_owned);
-        address.map_err(|_| "must be an address such as ada@example.com".to_owned())
-    },
-};
-
 input! {
-    /// Whom to invite.
+    /// The invited person and their role.
     NewInvitation {
-        /// The address of the person. An account is created if it has none.
-        email: Required<String> = ADDRESS;
-        /// The name of a new account. The default is the address.
+        /// Their email address.
+        email: Required<String> = email::address();
+        /// Their name, if they have no account yet. Without it, the account has the address as its name.
         name: Nullable<String> = line(NAME_MAX);
-        /// What they may do in the team. Only owners make others owners, once they are members.
+        /// What they may do in the team.
         role: Required<Role> = Role::NEW;
-    }
-}
-
-impl NewInvitation {
-    /// The invited person.
-    pub fn invited(&self) -> Invited<'_> {
-        let name = self.name.as_deref().unwrap_or(&self.email);
-        Invited { email: &self.email, name, role: self.role }
     }
 }
 
@@ -86,15 +57,15 @@ impl Invitation {
     pub fn new(
         secret: &SessionSecret,
         team: TeamId,
-        Invited { email, name, role }: Invited<'_>,
+        NewInvitation { email, name, role }: NewInvitation,
         by: UserId,
         now: Timestamp,
     ) -> Self {
         Self {
             hash: secret.hash(),
             team,
-            email: email.to_owned(),
-            name: name.to_owned(),
+            name: name.unwrap_or_else(|| email.clone()),
+            email,
             role,
             by,
             created_at: now,
@@ -106,8 +77,8 @@ impl Invitation {
     /// The same invitation, renewed by another user. Only the link with the new secret leads to it.
     #[must_use]
     pub fn renewed(&self, secret: &SessionSecret, by: UserId, now: Timestamp) -> Self {
-        let Self { email, name, role, .. } = self;
-        Self::new(secret, self.team, Invited { email, name, role: *role }, by, now)
+        let Self { email, name, role, .. } = self.clone();
+        Self::new(secret, self.team, NewInvitation { email, name: Some(name), role }, by, now)
     }
 
     /// Whether it has not expired.
@@ -142,7 +113,7 @@ mod tests {
 
     fn invitation(role: Role) -> Invitation {
         let (secret, id) = (SessionSecret::from_random([7; 32]), Uuid::from_u128(7));
-        let whom = Invited { email: "Ada@example.com", name: "Ada", role };
+        let whom = NewInvitation { email: "Ada@example.com".to_owned(), name: None, role };
         Invitation::new(&secret, TeamId(id), whom, UserId(id), NOW)
     }
 
@@ -186,6 +157,7 @@ mod tests {
         let renewed = before.renewed(&secret, by, now);
         assert_eq!((renewed.hash.clone(), renewed.by), (secret.hash(), by));
         assert_eq!(renewed.expires_at, now + INVITATION_LIFETIME);
-        assert_eq!((renewed.email, renewed.role), (before.email, before.role));
+        assert_eq!((&*renewed.email, renewed.role), (&*before.email, before.role));
+        assert_eq!((&*renewed.name, &*before.name), ("Ada@example.com", "Ada@example.com"));
     }
 }

@@ -87,9 +87,9 @@ impl From<AccountRefusal> for ApiError {
                 Self::invalid("name", why)
             }
             AccountRefusal::ScopeMissing(_) => Self::invalid("scopes", why),
+            AccountRefusal::LastOwner(_) => Self::invalid("role", why),
             AccountRefusal::MemberAlready { .. }
             | AccountRefusal::JoinedAlready(_)
-            | AccountRefusal::LastOwner(_)
             | AccountRefusal::NoSeat { .. }
             | AccountRefusal::NotSent(_)
             | AccountRefusal::AskedOften(_)

@@ -1,4 +1,4 @@
-//! Members of a team and its invitations as the API shows them.
+//! The members of a team and its invitations as the API shows them.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -6,79 +6,85 @@ use vedette_domain::accounts::account::{Role, User};
 use vedette_domain::accounts::invitation::Invitation;
 use vedette_domain::id::UserId;
 
-use super::{UserResource, wire_time};
+use super::wire_time;
 
 /// A member of a team.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Member"))]
-pub struct MemberResource {
+pub struct MemberResource<'a> {
     /// The user's unique ID.
     uuid: UserId,
-    #[serde(flatten)]
-    user: UserResource,
+    /// Display name.
+    name: &'a str,
+    /// Their email address.
+    email: &'a str,
     /// What they may do in the team.
     role: Role,
 }
 
-impl MemberResource {
-    /// A user with their role.
-    pub fn new(user: &User, role: Role) -> Self {
-        Self { uuid: user.id, user: UserResource::from(user), role }
+impl<'a> MemberResource<'a> {
+    /// A user with their role in the team.
+    pub fn new(user: &'a User, role: Role) -> Self {
+        Self { uuid: user.id, name: &user.name, email: &user.email, role }
     }
 }
 
-/// A pending invitation.
+/// An invitation that nobody has answered yet, without the secret of its link.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Invitation"))]
 pub struct InvitationResource<'a> {
-    /// Its ID. The link of the invitation contains another secret.
-    id: &'a str,
-    /// The invited address.
+    /// The SHA-256 of the secret in its first link in hexadecimal, which identifies it.
+    hash: &'a str,
+    /// The address of the invited person.
     email: &'a str,
-    /// The name of the account, if the invitation creates it.
-    name: &'a str,
-    /// The role of the new member.
+    /// The role that they get.
     role: Role,
-    /// When it was created.
-    #[serde(serialize_with = "wire_time")]
-    created_at: Timestamp,
+    /// Whether it can be accepted. It cannot if its sender may no longer invite people.
+    is_valid: bool,
     /// When it stops working.
     #[serde(serialize_with = "wire_time")]
     expires_at: Timestamp,
+    /// When it was created.
+    #[serde(serialize_with = "wire_time")]
+    created_at: Timestamp,
 }
 
-impl<'a> From<&'a Invitation> for InvitationResource<'a> {
-    fn from(invitation: &'a Invitation) -> Self {
-        let Invitation { hash, email, name, role, created_at, expires_at, .. } = invitation;
-        let (created_at, expires_at) = (*created_at, *expires_at);
-        Self { id: &hash.0, email, name, role: *role, created_at, expires_at }
+impl<'a> InvitationResource<'a> {
+    /// An invitation, and whether it can be accepted.
+    pub fn new(invitation: &'a Invitation, is_valid: bool) -> Self {
+        Self {
+            hash: &invitation.hash.0,
+            email: &invitation.email,
+            role: invitation.role,
+            is_valid,
+            expires_at: invitation.expires_at,
+            created_at: invitation.created_at,
+        }
     }
 }
 
-/// A new invitation. It has no `Debug`, so that the link does not slip into a log.
+/// A new invitation. It has no `Debug`, so that its link does not slip into a log.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "NewInvitation"))]
-#[expect(missing_debug_implementations, reason = "it has a secret link")]
+#[expect(missing_debug_implementations, reason = "its URL has a secret")]
 pub struct NewInvitationResource<'a> {
     #[serde(flatten)]
     invitation: InvitationResource<'a>,
-    /// The link with which the person joins, for a service that sends no email. Whoever has it can join. It is shown only
-    /// this once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    link: Option<String>,
-    /// Why no email was sent, although the person is invited.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    not_sent: Option<String>,
+    /// If the service sends no email, the link for the invited person, which is shown only this once. Anybody who has it
+    /// can join. Null if the service sends email: then only the recipient of the address gets the link.
+    url: Option<String>,
+    /// Why the service, which sends email, has not sent any to the invited person; null otherwise. The invitation takes
+    /// a seat until it is withdrawn or expires.
+    unsent: Option<String>,
 }
 
 impl<'a> NewInvitationResource<'a> {
-    /// An invitation whose link is handed over.
-    pub fn with_link(invitation: &'a Invitation, link: String) -> Self {
-        Self { invitation: invitation.into(), link: Some(link), not_sent: None }
-    }
-
-    /// An invitation that is emailed, unless something was in the way.
-    pub fn by_mail(invitation: &'a Invitation, not_sent: Option<String>) -> Self {
-        Self { invitation: invitation.into(), link: None, not_sent }
+    /// An invitation with its link, or with the reason why its link was not emailed.
+    pub fn new(
+        invitation: InvitationResource<'a>,
+        url: Option<String>,
+        unsent: Option<String>,
+    ) -> Self {
+        Self { invitation, url, unsent }
     }
 }

@@ -205,7 +205,7 @@ kinds! {
         /// A topic of an ntfy server.
         ntfy::Ntfy = "ntfy";
     }
-    /// A program, notified with [Standard Webhooks](https://www.standardwebhooks.com).
+    /// A program, notified in the format of Standard Webhooks.
     program Webhook = "webhook";
 }
 

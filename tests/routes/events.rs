@@ -1,0 +1,3 @@
+//! What happened to a team's sites.
+
+mod list;
