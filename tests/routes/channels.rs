@@ -7,6 +7,7 @@ mod enable;
 mod get;
 mod list;
 mod resend;
+mod secrets;
 mod test;
 mod update;
 

@@ -6,7 +6,7 @@ mod waiting;
 
 use std::time::Duration;
 
-use vedette_domain::accounts::audit::{AuditEntry, AuditEvent, By, ChannelChange};
+use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, By, ChannelChange};
 use vedette_domain::alerts::channel::{CHANNELS_MAX, Channel, Filter, SecretUrl, Target};
 use vedette_domain::alerts::delivery::{Content, Queued};
 use vedette_domain::alerts::mail::Asker;
@@ -17,6 +17,7 @@ use vedette_runtime::App;
 use vedette_store::{Audit, ChannelRef, StoreError, budget, retry_on_conflict, unless_conflict};
 
 use crate::ChannelError;
+use crate::access::Caller;
 use crate::channel_sync::{enqueue_channel_sync, request_channel_sync};
 use crate::mail::{Allowance, Question, ask};
 
@@ -115,6 +116,25 @@ pub async fn save_channel(
     let event = AuditEvent::channel(channel, change);
     let entry = AuditEntry::new(channel.team, by, event);
     app.store.put_channel(channel, Audit::Entry(&entry)).await
+}
+
+/// Disables a channel, unless it is disabled already. The reason names the caller.
+///
+/// # Errors
+///
+/// A fault of the table; a conflict when the channel has changed since it was read.
+pub async fn disable_channel(
+    app: &App,
+    channel: &Channel,
+    caller: &Caller,
+) -> Result<(), StoreError> {
+    let who = match caller.actor {
+        Actor::Operator => "an operator",
+        _ => &caller.user.name,
+    };
+    let reason = format!("disabled by {who}");
+    let Some(disabled) = channel.disabled_by_hand(&reason, caller.now) else { return Ok(()) };
+    save_channel(app, &disabled, ChannelChange::Disabled, caller.by()).await
 }
 
 /// Removes a channel, with everything that is outstanding for it.

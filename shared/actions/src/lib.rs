@@ -24,9 +24,9 @@ mod time_zone;
 mod tokens;
 
 pub use channels::{
-    WaitingDelivery, add_channel, confirm_channel, edit_channel, enable_channel, look_again,
-    queue_test, remove_channel, resend_to_channel, save_channel, send_again, send_sooner,
-    try_channel, waiting_for, wake,
+    WaitingDelivery, add_channel, confirm_channel, disable_channel, edit_channel, enable_channel,
+    look_again, queue_test, remove_channel, resend_to_channel, save_channel, send_again,
+    send_sooner, try_channel, waiting_for, wake,
 };
 pub use checks::order_checks;
 pub use copying::{CopyDone, CopyError, CopyOrder, CopyProgress, copy_teams};

@@ -1,10 +1,9 @@
 //! The actions on a team's channel.
 
 use vedette_actions::{
-    ActionError, ChannelError, enable_channel, queue_test, remove_channel, resend_to_channel,
-    save_channel,
+    ActionError, ChannelError, disable_channel, enable_channel, queue_test, remove_channel,
+    resend_to_channel,
 };
-use vedette_domain::accounts::audit::ChannelChange;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_routing::ChannelAccess;
@@ -37,12 +36,7 @@ pub(crate) async fn disable(
     context: RequestContext<'_>,
     access: ChannelAccess,
 ) -> Result<Response, ApiError> {
-    let caller = &context.member()?.caller;
-    let reason = format!("disabled by {}", caller.user.name);
-    if let Some(disabled) = access.channel.disabled_by_hand(&reason, context.app.clock.now()) {
-        let (change, by) = (ChannelChange::Disabled, caller.by());
-        save_channel(context.app, &disabled, change, by).await?;
-    }
+    disable_channel(context.app, &access.channel, &context.member()?.caller).await?;
     answer(context, &access, Ok(()), "disabled").await
 }
 
