@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use std::iter;
 
 use vedette_api::{ROUTES, Route, grants_of};
-use vedette_store::Grant;
 
 /// A template with generated parts. Each is between the comments `# <part>` and `# </part>`.
 #[derive(Debug, Clone, Copy)]
@@ -92,7 +91,7 @@ fn function(route: &Route) -> String {
 }
 
 fn is_read(route: &Route) -> bool {
-    *route.function == Grant::NONE
+    route.method == "GET"
 }
 
 /// The role of a route, which is named after the first route with the same grant.
