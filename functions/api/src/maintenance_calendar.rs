@@ -10,6 +10,5 @@ use vedette_http::resource::CalendarResource;
 use crate::Context;
 
 fn resource(context: Context<'_>, team: &Team) -> CalendarResource {
-    let base = context.app.service.pages_base().unwrap_or_else(|| context.links.pages());
-    CalendarResource::new(team, base)
+    CalendarResource::new(team, context.pages())
 }

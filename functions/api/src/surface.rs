@@ -91,6 +91,11 @@ impl Context<'_> {
     pub(crate) fn query(&self) -> Query {
         Query::parse(self.head.uri.query())
     }
+
+    /// The base address of links to pages: the service's own, or else that of the request.
+    pub(crate) fn pages(&self) -> &str {
+        self.app.service.pages_base().unwrap_or_else(|| self.links.pages())
+    }
 }
 
 impl Surface for Api {

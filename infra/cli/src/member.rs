@@ -230,6 +230,26 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn somebody_is_invited_with_a_link_to_the_service_and_the_invitation_is_withdrawn() {
+        let (bench, team) = bench().await;
+        let invite = format!("member invite --team {team} --email eve@example.com --role viewer");
+        let invited = bench.run(&invite).await;
+        let link = invited.out.trim_end().lines().next_back().expect("a link");
+        assert!(link.starts_with("http://127.0.0.1:8080/join/"), "{}", invited.out);
+        let invitations = format!("member invitations --team {team}");
+        insta::assert_snapshot!(bench.run(&invitations).await.out, @r"
+        EMAIL            ROLE    EXPIRES
+        eve@example.com  viewer  2026-11-27 09:54:00 UTC
+        ");
+        let withdraw = format!("member withdraw --team {team} --email Eve@example.com");
+        assert_eq!(bench.run(&withdraw).await.code, 0);
+        let none = bench.run(&invitations).await.out;
+        assert_eq!(none, "There are no pending invitations.\n");
+        let again = bench.refused(&withdraw).await;
+        assert_eq!(again, "Eve@example.com is not invited to the team");
+    }
+
+    #[tokio::test]
     async fn no_member_is_added_beyond_the_seats_of_the_plan() {
         let (bench, team) = bench().await;
         let add = |name: &str| {

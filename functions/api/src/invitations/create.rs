@@ -21,7 +21,7 @@ pub(crate) async fn handle(
     let inviter = caller.membership_in(team.id())?;
     let (secret, invitation) = invite(context.app, &team, inviter, new, caller.by()).await?;
     let (url, unsent) = match hand_over(context.app, secret, &invitation).await {
-        Ok(secret) => (secret.map(|secret| link::invitation(context.links.pages(), &secret)), None),
+        Ok(secret) => (secret.map(|secret| link::invitation(context.pages(), &secret)), None),
         // The invitation exists, so this is no refusal: a client that tried again would be told that it exists.
         Err(ActionError::Refused(why)) => (None, Some(sentence(&why.to_string()))),
         Err(ActionError::Failed(fault)) => return Err(fault.into()),
