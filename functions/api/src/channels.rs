@@ -10,20 +10,30 @@ pub(crate) mod resend;
 pub(crate) mod test;
 pub(crate) mod update;
 
-use vedette_actions::waiting_for;
+use vedette_actions::{WaitingDelivery, waiting_for};
 use vedette_domain::alerts::channel::Channel;
+use vedette_domain::alerts::channel_state::ChannelState;
 use vedette_http::error::ApiError;
 use vedette_http::resource::ChannelResource;
 use vedette_http::response::{Response, ok};
-use vedette_store::ChannelRef;
+use vedette_store::{ChannelRef, StoreError};
 
 use crate::Context;
 
-/// A channel as it is now.
-async fn show(context: Context<'_>, channel: &Channel) -> Result<Response, ApiError> {
+/// How a channel has behaved lately, and what waits for it.
+async fn standing(
+    context: Context<'_>,
+    channel: &Channel,
+) -> Result<(ChannelState, Vec<WaitingDelivery>), StoreError> {
     let deliveries = context.app.store.deliveries(channel.into()).await?;
     let waiting = waiting_for(context.app, channel, &deliveries).await?;
-    Ok(ok(&ChannelResource::new(channel, &deliveries.state, waiting)))
+    Ok((deliveries.state, waiting))
+}
+
+/// A channel as it is now.
+async fn show(context: Context<'_>, channel: &Channel) -> Result<Response, ApiError> {
+    let (state, waiting) = standing(context, channel).await?;
+    Ok(ok(&ChannelResource::new(channel, &state, &waiting)))
 }
 
 /// A channel that was changed, read again.

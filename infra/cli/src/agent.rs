@@ -99,9 +99,8 @@ impl Run {
         let Self { url: Some(service), token_file: Some(token_file), .. } = self else {
             return Err(Failure::Usage("an agent needs --url and --token-file".to_owned()));
         };
-        let token = args::read_secret(token_file).map_err(|error| {
-            Failure::Usage(format!("{} cannot be read: {error}", token_file.display()))
-        })?;
+        let token = args::read_secret(token_file)
+            .map_err(|error| Failure::unreadable(token_file, &error))?;
         let connection = Connection {
             service: service.clone(),
             proxy: self.proxy.clone(),

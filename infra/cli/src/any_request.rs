@@ -12,7 +12,7 @@ use vedette_api::BODY_MAX;
 
 use crate::api::{Api, refusal};
 use crate::output::{Output, Show};
-use crate::remote::{Remote, unreadable};
+use crate::remote::Remote;
 use crate::{Failure, args};
 
 /// Where paths of the API begin.
@@ -62,11 +62,15 @@ impl AnyRequest {
 fn read_input(file: &Path) -> Result<Vec<u8>, Failure> {
     let mut input: Box<dyn Read> = match file.to_str() {
         Some("-") => Box::new(io::stdin().lock()),
-        _ => Box::new(File::open(file).map_err(|error| unreadable(file, &error))?),
+        _ => Box::new(File::open(file).map_err(|error| Failure::unreadable(file, &error))?),
     };
     let mut body = Vec::new();
     let limit = BODY_MAX as u64 + 1;
-    input.by_ref().take(limit).read_to_end(&mut body).map_err(|error| unreadable(file, &error))?;
+    input
+        .by_ref()
+        .take(limit)
+        .read_to_end(&mut body)
+        .map_err(|error| Failure::unreadable(file, &error))?;
     Ok(body)
 }
 

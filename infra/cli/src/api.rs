@@ -142,12 +142,20 @@ impl<'a> Api<'a> {
         Ok(answer.get_mut("data").map_or(Value::Null, Value::take))
     }
 
+    /// The entries of a list that is answered whole, or of one page.
+    pub(crate) async fn list(&self, call: &Call) -> Result<Vec<Value>, Failure> {
+        match self.call(call).await? {
+            Value::Array(entries) => Ok(entries),
+            _ => Ok(Vec::new()),
+        }
+    }
+
     /// All entries of a list that is answered in pages.
     pub(crate) async fn all(&self, call: &Call) -> Result<Vec<Value>, Failure> {
         let mut entries = Vec::new();
         for page in 1.. {
             let call = call.clone().with("per_page", PER_PAGE).with("page", page);
-            let Value::Array(more) = self.call(&call).await? else { break };
+            let more = self.list(&call).await?;
             let is_last = more.len() < PER_PAGE;
             entries.extend(more);
             if is_last {
@@ -162,9 +170,8 @@ impl<'a> Api<'a> {
         if let Self::Here(app, _) = self {
             return Ok(app.store.all_teams().await?);
         }
-        let teams = self.call(&Call::to("teams.list")).await?;
-        let teams = teams.as_array().into_iter().flatten();
-        Ok(teams.filter_map(|team| TeamId::parse(team["uuid"].as_str()?)).collect())
+        let teams = self.list(&Call::to("teams.list")).await?;
+        Ok(teams.iter().filter_map(|team| TeamId::parse(team["uuid"].as_str()?)).collect())
     }
 
     async fn whole(&self, call: &Call) -> Result<Value, Failure> {

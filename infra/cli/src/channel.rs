@@ -125,8 +125,8 @@ impl Command {
             }
             Self::Show { which } => which.find(api).await?,
             Self::Edit { which, edit } => {
-                let edit = edit.body([])?;
-                api.call(&which.call(api, "channels.update").await?.sending(edit)).await?
+                let (edit, channel) = (edit.body([])?, which.find(api).await?);
+                api.call(&which.call("channels.update", &channel).sending(edit)).await?
             }
             Self::Test { which, wait } => {
                 let channel = test(api, which, Duration::from_secs(*wait)).await?;
@@ -138,13 +138,11 @@ impl Command {
                 confirm(app, which).await?;
                 which.find(api).await?
             }
-            Self::Enable { which } => api.call(&which.call(api, "channels.enable").await?).await?,
-            Self::Disable { which } => {
-                api.call(&which.call(api, "channels.disable").await?).await?
-            }
+            Self::Enable { which } => which.act(api, "channels.enable").await?,
+            Self::Disable { which } => which.act(api, "channels.disable").await?,
             Self::Delete { which } => {
                 let channel = which.find(api).await?;
-                api.call(&which.call(api, "channels.delete").await?).await?;
+                api.call(&which.call("channels.delete", &channel)).await?;
                 let name = text_at(&channel, "/name");
                 let said = format!("{name} is no longer a channel of team {}.", which.team);
                 return Ok(out.show(&shown(channel).saying(said))?);
@@ -153,8 +151,7 @@ impl Command {
                 return Ok(out.show(&failures(which.find(api).await?))?);
             }
             Self::Resend { which } => {
-                let resent = api.call(&which.call(api, "channels.resend").await?).await?;
-                return Ok(out.show(&failures(resent))?);
+                return Ok(out.show(&failures(which.act(api, "channels.resend").await?))?);
             }
             Self::RotateKey { which } => {
                 let key = rotate_key(api.app()?, which).await?;
@@ -168,8 +165,7 @@ impl Command {
 }
 
 async fn channels(api: &Api<'_>, team: TeamId) -> Result<Vec<Value>, Failure> {
-    let channels = api.call(&Call::to("channels.list").of("team", team)).await?;
-    Ok(channels.as_array().cloned().unwrap_or_default())
+    api.list(&Call::to("channels.list").of("team", team)).await
 }
 
 impl Which {
@@ -195,9 +191,14 @@ impl Which {
         }
     }
 
-    async fn call(&self, api: &Api<'_>, route: &'static str) -> Result<Call, Failure> {
-        let id = text_at(&self.find(api).await?, "/uuid");
-        Ok(Call::to(route).of("team", self.team).of("channel", id))
+    /// A call of a route below the channel.
+    fn call(&self, route: &'static str, channel: &Value) -> Call {
+        Call::to(route).of("team", self.team).of("channel", text_at(channel, "/uuid"))
+    }
+
+    /// The channel after an action on it.
+    async fn act(&self, api: &Api<'_>, route: &'static str) -> Result<Value, Failure> {
+        api.call(&self.call(route, &self.find(api).await?)).await
     }
 
     /// The channel as it is stored, for the operator.
@@ -219,13 +220,13 @@ async fn test(api: &Api<'_>, which: &Which, wait: Duration) -> Result<Value, Fai
         try_channel(app, &which.stored(app).await?, wait).await?;
         return which.find(api).await;
     }
-    let before = which.find(api).await?["last_test"].clone();
-    api.call(&which.call(api, "channels.test").await?).await?;
+    let before = which.find(api).await?;
+    api.call(&which.call("channels.test", &before)).await?;
     let begun = Instant::now();
     loop {
         let channel = which.find(api).await?;
         let tested = &channel["last_test"];
-        if *tested != before {
+        if *tested != before["last_test"] {
             return match tested["failed"].as_str() {
                 None => Ok(channel),
                 Some(why) => {

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::path::Path;
 
 use vedette_actions::{ActionError, Fault};
 use vedette_ops::ErrorChain;
@@ -50,6 +51,11 @@ impl Failure {
     /// A refusal for this reason.
     pub(crate) fn because(error: impl Error) -> Self {
         Self::refused(ErrorChain(&error).to_string())
+    }
+
+    /// A file that the command line names cannot be read.
+    pub(crate) fn unreadable(file: &Path, error: &io::Error) -> Self {
+        Self::Usage(format!("{} cannot be read: {error}", file.display()))
     }
 
     /// The exit code of the process.

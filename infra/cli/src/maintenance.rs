@@ -104,7 +104,7 @@ impl Command {
         match self {
             Self::List { team } => {
                 let list = Call::to("maintenance-windows.list").of("team", team);
-                let windows = api.call(&list).await?.as_array().cloned().unwrap_or_default();
+                let windows = api.list(&list).await?;
                 let listed = &["window", "name", "sites", "when", "duration", "recurs"];
                 let shown = windows.into_iter().map(shown);
                 Ok(out.show(&Records::new("There are no maintenance windows.\n", listed, shown))?)

@@ -85,14 +85,13 @@ impl Command {
                 Ok(out.show(&member(who.find(api, "members.list").await?))?)
             }
             Self::Role { who, role } => {
-                let change = who.call(api, "members.list", ("members.update", "user", "/uuid"));
-                let change = change.await?.sending(json!({ "role": role }));
+                let change = who.call("members.update", &who.find(api, "members.list").await?);
+                let change = change.sending(json!({ "role": role }));
                 Ok(out.show(&member(api.call(&change).await?))?)
             }
             Self::Remove { who } => {
                 let gone = who.find(api, "members.list").await?;
-                let remove = who.call(api, "members.list", ("members.remove", "user", "/uuid"));
-                api.call(&remove.await?).await?;
+                api.call(&who.call("members.remove", &gone)).await?;
                 let text = format!("{} is no longer a member of team {}.\n", who.email, who.team);
                 Ok(out.show(&member(gone).saying(text))?)
             }
@@ -120,8 +119,9 @@ impl Command {
                 Ok(out.show(&Records::new(none, labels, pending.into_iter().map(invitation)))?)
             }
             Self::Withdraw { who } => {
-                let route = ("invitations.withdraw", "invitation", "/hash");
-                let withdraw = who.call(api, "invitations.list", route).await?;
+                let pending = who.find(api, "invitations.list").await?;
+                let withdraw = Call::to("invitations.withdraw").of("team", who.team);
+                let withdraw = withdraw.of("invitation", text_at(&pending, "/hash"));
                 api.call(&withdraw).await.map(drop)
             }
         }
@@ -139,8 +139,7 @@ async fn add(app: &App, who: &Who, role: Role) -> Result<(), Failure> {
 }
 
 async fn listed(api: &Api<'_>, route: &'static str, team: TeamId) -> Result<Vec<Value>, Failure> {
-    let listed = api.call(&Call::to(route).of("team", team)).await?;
-    Ok(listed.as_array().cloned().unwrap_or_default())
+    api.list(&Call::to(route).of("team", team)).await
 }
 
 impl Who {
@@ -154,15 +153,9 @@ impl Who {
         })
     }
 
-    /// A call about the person, whom the parameter names by a field of the list.
-    async fn call(
-        &self,
-        api: &Api<'_>,
-        list: &'static str,
-        (route, parameter, field): (&'static str, &'static str, &str),
-    ) -> Result<Call, Failure> {
-        let id = text_at(&self.find(api, list).await?, field);
-        Ok(Call::to(route).of("team", self.team).of(parameter, id))
+    /// A call about a member.
+    fn call(&self, route: &'static str, member: &Value) -> Call {
+        Call::to(route).of("team", self.team).of("user", text_at(member, "/uuid"))
     }
 }
 

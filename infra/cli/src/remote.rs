@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, ErrorKind, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use lambda_http::http::HeaderMap;
@@ -58,12 +58,17 @@ impl Remote {
     /// The API of the service, if one is named.
     pub(crate) fn api(&self) -> Result<Option<Api<'static>>, Failure> {
         let Some(service) = &self.url else { return Ok(None) };
-        let token = match (&self.api_token_file, environment(TOKEN)) {
-            (Some(file), _) => args::read_secret(file).map_err(|error| unreadable(file, &error))?,
-            (None, Some(token)) => token,
+        let token = match (self.token_of_file()?, environment(TOKEN)) {
+            (Some(token), _) | (None, Some(token)) => token,
             (None, None) => Logins::read()?.token(service)?,
         };
         self.with_token(service, &token).map(Some)
+    }
+
+    /// The token in the file that the command line names, if it names one.
+    fn token_of_file(&self) -> Result<Option<String>, Failure> {
+        let Some(file) = &self.api_token_file else { return Ok(None) };
+        args::read_secret(file).map(Some).map_err(|error| Failure::unreadable(file, &error))
     }
 
     fn with_token(&self, service: &Url, token: &str) -> Result<Api<'static>, Failure> {
@@ -80,11 +85,6 @@ impl Remote {
         let client = client.map_err(|error| Failure::Usage(error.to_string()))?;
         Ok(Api::There(client, service.clone()))
     }
-}
-
-/// The failure of a command because it cannot read a file.
-pub(crate) fn unreadable(file: &Path, error: &io::Error) -> Failure {
-    Failure::Usage(format!("{} cannot be read: {error}", file.display()))
 }
 
 /// `vedette login`: keeps a token for a service.
@@ -108,8 +108,8 @@ impl Login {
         let service = self.remote.url.as_ref();
         let service =
             service.ok_or_else(|| Failure::Usage("--url must name a service".to_owned()))?;
-        let token = match &self.remote.api_token_file {
-            Some(file) => args::read_secret(file).map_err(|error| unreadable(file, &error))?,
+        let token = match self.remote.token_of_file()? {
+            Some(token) => token,
             None => read_line("token")?,
         };
         let api = self.remote.with_token(service, &token)?;
@@ -160,7 +160,7 @@ impl Logins {
                 Failure::Usage(format!("{} is not a file of `vedette login`", file.display()))
             })?,
             Err(error) if error.kind() == ErrorKind::NotFound => BTreeMap::new(),
-            Err(error) => return Err(unreadable(&file, &error)),
+            Err(error) => return Err(Failure::unreadable(&file, &error)),
         };
         Ok(Self { file, tokens })
     }

@@ -109,13 +109,13 @@ impl Command {
             Self::Show { which } => which.find(api).await?,
             Self::Edit(edit) => {
                 let page = edit.which.find(api).await?;
-                update(api, edit.which.team, &page, edit.edit.body([])?).await?
+                api.call(&edit.which.update(&page, edit.edit.body([])?)).await?
             }
             Self::AddComponent(new) => new.run(api).await?,
             Self::RemoveComponent { which, component } => {
                 let page = which.find(api).await?;
                 let groups = without(&page, &component.to_string())?;
-                update(api, which.team, &page, json!({ "groups": groups })).await?
+                api.call(&which.update(&page, json!({ "groups": groups }))).await?
             }
             Self::Delete { which } => {
                 let page = which.find(api).await?;
@@ -142,21 +142,14 @@ impl Which {
     fn call(&self, route: &'static str, page: &Value) -> Call {
         Call::to(route).of("team", self.team).of("status_page", text_at(page, "/uuid"))
     }
+
+    fn update(&self, page: &Value, edit: impl Into<Value>) -> Call {
+        self.call("status-pages.update", page).sending(edit)
+    }
 }
 
 async fn pages(api: &Api<'_>, team: TeamId) -> Result<Vec<Value>, Failure> {
-    let pages = api.call(&Call::to("status-pages.list").of("team", team)).await?;
-    Ok(pages.as_array().cloned().unwrap_or_default())
-}
-
-async fn update(
-    api: &Api<'_>,
-    team: TeamId,
-    page: &Value,
-    edit: impl Into<Value>,
-) -> Result<Value, Failure> {
-    let call = Call::to("status-pages.update").of("team", team);
-    api.call(&call.of("status_page", text_at(page, "/uuid")).sending(edit)).await
+    api.list(&Call::to("status-pages.list").of("team", team)).await
 }
 
 impl AddComponent {
@@ -175,7 +168,7 @@ impl AddComponent {
             }
             None => groups.push(json!({ "name": name, "components": [component] })),
         }
-        update(api, self.which.team, &page, json!({ "groups": groups })).await
+        api.call(&self.which.update(&page, json!({ "groups": groups }))).await
     }
 }
 

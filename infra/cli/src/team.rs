@@ -116,8 +116,7 @@ const LISTED: &[&str] = &["team", "name", "plan", "sites", "seats"];
 /// All teams for the operator, or those of the token's owner.
 async fn list(api: &Api<'_>, out: &mut Output<'_>) -> Result<(), Failure> {
     let Api::Here(app, _) = api else {
-        let teams = api.call(&Call::to("teams.list")).await?;
-        let teams = teams.as_array().cloned().unwrap_or_default().into_iter().map(resource);
+        let teams = api.list(&Call::to("teams.list")).await?.into_iter().map(resource);
         return Ok(out.show(&Records::new(NONE, LISTED, teams))?);
     };
     let teams = app.store.teams(app.store.all_teams().await?, app.clock.now()).await?;

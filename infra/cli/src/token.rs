@@ -80,8 +80,7 @@ impl Command {
 }
 
 async fn tokens(api: &Api<'_>) -> Result<Vec<Value>, Failure> {
-    let tokens = api.call(&Call::to("tokens.list")).await?;
-    Ok(tokens.as_array().cloned().unwrap_or_default())
+    api.list(&Call::to("tokens.list")).await
 }
 
 async fn revoke(api: &Api<'_>, which: &Which) -> Result<Record<Value>, Failure> {

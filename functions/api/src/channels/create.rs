@@ -29,7 +29,7 @@ pub(crate) async fn handle(
     let channel = add_channel(app, team.id(), name, target, input.filter(), by).await?;
     let key = channel.secret.as_ref().and_then(Target::keys).map(|keys| &keys.current);
     let state = ChannelState::default();
-    let shown = ChannelResource::new(&channel, &state, Vec::new());
+    let shown = ChannelResource::new(&channel, &state, &[]);
     let path = format!("/teams/{}/channels/{}", team.id(), channel.id);
     Ok(created(&NewChannelResource::new(shown, key), &context.links.to(&path)))
 }

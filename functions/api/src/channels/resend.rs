@@ -1,4 +1,5 @@
-//! `POST /teams/{team}/channels/{channel}/resend`: sends what waits for a channel, including the email that asks to confirm its address.
+//! `POST /teams/{team}/channels/{channel}/resend`: sends what waits for a channel, including the email that asks to
+//! confirm its address.
 
 use vedette_actions::resend_to_channel;
 use vedette_http::error::ApiError;

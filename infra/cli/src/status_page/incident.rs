@@ -56,7 +56,7 @@ impl IncidentCommand {
         let incident = match self {
             Self::List { which } => {
                 let list = which.call("incidents.list", &which.find(api).await?);
-                let incidents = api.call(&list).await?.as_array().cloned().unwrap_or_default();
+                let incidents = api.list(&list).await?;
                 let listed = &["incident", "title", "impact", "status", "started"];
                 let shown = incidents.into_iter().map(shown);
                 return Ok(out.show(&Records::new("There are no incidents.\n", listed, shown))?);

@@ -50,7 +50,7 @@ pub struct ChannelResource<'a> {
     /// The latest deliveries that failed, newest last.
     failures: Vec<FailureResource<'a>>,
     /// What waits to be sent to it.
-    waiting: Vec<WaitingResource>,
+    waiting: Vec<WaitingResource<'a>>,
     /// Why no email can be sent, if the channel waits for that. Omitted otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     held: Option<&'a str>,
@@ -96,9 +96,9 @@ struct FailureResource<'a> {
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
-struct WaitingResource {
+struct WaitingResource<'a> {
     /// What is to be sent.
-    what: String,
+    what: &'a str,
     /// The issue that it is about.
     issue: Option<IssueId>,
     /// Since when it could not be delivered; null if nothing has failed.
@@ -114,7 +114,7 @@ impl<'a> ChannelResource<'a> {
     pub fn new(
         channel: &'a Channel,
         state: &'a ChannelState,
-        waiting: Vec<WaitingDelivery>,
+        waiting: &'a [WaitingDelivery],
     ) -> Self {
         let Filter { events, tools, severities } = &channel.filter;
         let disabled = channel.disabled.as_ref().or(state.disabled.as_ref());
@@ -125,8 +125,8 @@ impl<'a> ChannelResource<'a> {
             what,
             why,
         });
-        let waiting = waiting.into_iter().map(|waiting| WaitingResource {
-            what: waiting.what,
+        let waiting = waiting.iter().map(|waiting| WaitingResource {
+            what: &waiting.what,
             issue: waiting.issue,
             failing_since: waiting.failing_since,
             due: waiting.due,
