@@ -10,6 +10,7 @@ import json
 import pathlib
 import sys
 import time
+import urllib.parse
 import urllib.request
 
 OWNER = pathlib.Path("data/token").read_text().strip()
@@ -71,9 +72,12 @@ def invite(name):
 
 invitations = [invite(f"invited-{number}")["hash"] for number in range(12)]
 for number in range(12):
-    # Pages accept forms only from pages of the same origin.
+    # The link has the name of the pages' host, which only browsers resolve. Pages accept forms only
+    # from pages of the same origin.
+    path = urllib.parse.urlsplit(invite(f"member-{number}")["url"]).path
+    url = urllib.parse.urljoin(sys.argv[1], path)
     own_page = {"Sec-Fetch-Site": "same-origin"}
-    join = urllib.request.Request(invite(f"member-{number}")["url"], b"", own_page, method="POST")
+    join = urllib.request.Request(url, b"", own_page, method="POST")
     urllib.request.urlopen(join, timeout=30).close()
 members = ask("GET", f"/teams/{team}/members")
 members = [member["uuid"] for member in members if member["role"] == "viewer"]
