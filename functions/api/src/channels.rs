@@ -10,7 +10,7 @@ pub(crate) mod resend;
 pub(crate) mod test;
 pub(crate) mod update;
 
-use vedette_actions::{WaitingDelivery, waiting_for};
+use vedette_actions::{ChannelError, WaitingDelivery, waiting_for};
 use vedette_domain::alerts::channel::Channel;
 use vedette_domain::alerts::channel_state::ChannelState;
 use vedette_http::error::ApiError;
@@ -40,4 +40,14 @@ async fn show(context: Context<'_>, channel: &Channel) -> Result<Response, ApiEr
 async fn show_again(context: Context<'_>, place: ChannelRef) -> Result<Response, ApiError> {
     let channel = context.app.store.channel(place).await?.ok_or(ApiError::NotFound)?;
     show(context, &channel).await
+}
+
+/// Why an action on a channel was not carried out. Its request has no body, so the refusal names no field of one.
+fn refused(error: ChannelError) -> ApiError {
+    match ApiError::from(error) {
+        ApiError::Validation(why) => {
+            ApiError::Validation(why.renamed(|_| Some("channel".to_owned())))
+        }
+        error => error,
+    }
 }

@@ -25,5 +25,5 @@ async fn a_disabled_channel_is_enabled_and_an_enabled_one_stays_so() {
     let path = format!("/teams/{}/channels/{}", owner.team, added.data("uuid"));
     let tested = client.post(&format!("{path}/test"), &json!({})).await;
     let why = "ops@example.com is not confirmed yet: its recipient must follow the link in the confirmation email.";
-    assert_invalid(&tested, "kind", why);
+    assert_invalid(&tested, "channel", why);
 }

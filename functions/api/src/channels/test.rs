@@ -5,13 +5,13 @@ use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_routing::ChannelAccess;
 
-use super::show_again;
+use super::{refused, show_again};
 use crate::Context;
 
 pub(crate) async fn handle(
     context: Context<'_>,
     ChannelAccess { channel, .. }: ChannelAccess,
 ) -> Result<Response, ApiError> {
-    queue_test(context.app, &channel).await?;
+    queue_test(context.app, &channel).await.map_err(refused)?;
     show_again(context, (&channel).into()).await
 }

@@ -49,7 +49,11 @@ pub(crate) async fn add(
                 }
                 Err(error) => match ApiError::from(error) {
                     ApiError::Validation(why) => {
-                        let to = |path: &str| (path == "address").then(|| DESTINATION.to_owned());
+                        let to = |path: &str| match path {
+                            "address" => Some(DESTINATION.to_owned()),
+                            "channel" => Some("kind".to_owned()),
+                            _ => None,
+                        };
                         (why.renamed(to), StatusCode::UNPROCESSABLE_ENTITY)
                     }
                     error => return Err(error),

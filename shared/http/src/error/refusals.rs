@@ -119,7 +119,7 @@ impl From<ChannelRefusal> for ApiError {
             | ChannelRefusal::Unconfirmed(_)
             | ChannelRefusal::NotArrived(_)
             | ChannelRefusal::NotSent(_)
-            | ChannelRefusal::HostIsFull => "kind",
+            | ChannelRefusal::HostIsFull => "channel",
         };
         Self::invalid(field, sentence(&refusal.to_string()))
     }
