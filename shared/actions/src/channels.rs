@@ -211,13 +211,14 @@ pub async fn enable_channel(app: &App, channel: &Channel, by: By) -> Result<Chan
         }
         None => channel.clone(),
     };
-    resend::resend(app, &enabled, audit).await?;
+    resend::resend(app, &enabled, |_| audit).await?;
     ask_again(app, &enabled, by).await?;
     enqueue_channel_sync(app, enabled.team).await;
     Ok(enabled)
 }
 
-/// Sends what failed and what was given up again now, and asks the reader of an unconfirmed address again.
+/// Sends what failed and what was given up again now, and asks the reader of an unconfirmed address again. This enables a
+/// channel that its receiver had disabled.
 ///
 /// # Errors
 ///
@@ -227,7 +228,13 @@ pub async fn resend_to_channel(app: &App, channel: &Channel, by: By) -> Result<(
         let (name, reason) = (channel.name.clone(), disabled.reason.clone());
         return Err(ChannelRefusal::Disabled { name, reason }.into());
     }
-    resend::resend(app, channel, Audit::None).await?;
+    let event = AuditEvent::channel(channel, ChannelChange::Enabled);
+    let entry = AuditEntry::new(channel.team, by, event);
+    resend::resend(app, channel, |before| match before.disabled {
+        Some(_) => Audit::Entry(&entry),
+        None => Audit::None,
+    })
+    .await?;
     ask_again(app, channel, by).await
 }
 

@@ -3,28 +3,38 @@
 use std::time::Duration;
 
 use vedette_domain::alerts::channel::Channel;
+use vedette_domain::alerts::channel_state::ChannelState;
 use vedette_domain::alerts::delivery::{DeliveryState, Queued};
 use vedette_runtime::App;
 use vedette_store::{Audit, ChannelRef, Deliveries, StoreError, unless_conflict};
 
 use super::wake;
 
-/// Makes everything that waits for a channel due now, including what was given up, and everything that the channel
-/// knows.
+/// Gives the receiver of a channel another chance, with an audit entry that may depend on how the channel behaved. Makes
+/// everything that waits for the channel due now, including what was given up, and everything that the channel knows.
 ///
 /// # Errors
 ///
 /// When the table does not answer; a conflict while another process sends to the channel, which ends soon.
-pub(super) async fn resend(
+pub(super) async fn resend<'a>(
     app: &App,
     channel: &Channel,
-    audit: Audit<'_>,
+    audit: impl FnOnce(&ChannelState) -> Audit<'a>,
 ) -> Result<(), StoreError> {
     let place = ChannelRef::from(channel);
-    let states = app.store.states_of_channels(&[place]).await?;
-    let state = states.first().and_then(|state| state.enabled(app.clock.now()));
-    app.store.put_channel_state(place, &state.ok_or(StoreError::STALE)?, audit).await?;
-    // Read this after the state: until then, what the channel misses is recorded.
+    let before = app.store.states_of_channels(&[place]).await?.pop().unwrap_or_default();
+    let state = before.enabled(app.clock.now()).ok_or(StoreError::STALE)?;
+    app.store.put_channel_state(place, &state, audit(&before)).await?;
+    make_due(app, place).await
+}
+
+/// Makes everything that waits for a channel due now, after its state was written: until then, what the channel misses is
+/// recorded.
+///
+/// # Errors
+///
+/// When the table does not answer.
+pub(super) async fn make_due(app: &App, place: ChannelRef) -> Result<(), StoreError> {
     let deliveries = app.store.deliveries(place).await?;
     for queued in deliveries.queued {
         send_again(app, place, &queued).await?;
