@@ -25,9 +25,6 @@ LOWER = {"minLength": 0, "minItems": 0, "minProperties": 0, "minimum": float("-i
 UPPER = {key: float("inf") for key in ("maxLength", "maxItems", "maxProperties", "maximum", "exclusiveMaximum")}
 ALL_TYPES = {"string", "number", "integer", "boolean", "object", "array", "null"}
 
-# Differences that were decided on: the texts that `main` prints, each with the reason.
-ACCEPTED = {}
-
 
 def without_prose(value, is_map=False):
     """The document without what is meant for people. In a map of names, such as properties, each name counts."""
@@ -371,13 +368,9 @@ def main():
     released = json.loads(RELEASED.read_text())
     test(released)
     found = differences(released, json.loads(CURRENT.read_text()))
-    left = [difference for difference in found if difference not in ACCEPTED]
-    unused = [difference for difference in ACCEPTED if difference not in found]
-    for difference in left:
+    for difference in found:
         print(f"clients of the released document notice: {difference}", file=sys.stderr)
-    for difference in unused:
-        print(f"no longer a difference, remove it from ACCEPTED: {difference}", file=sys.stderr)
-    sys.exit(bool(left or unused))
+    sys.exit(bool(found))
 
 
 if __name__ == "__main__":
