@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use vedette_domain::accounts::account::{Role, Scope};
 use vedette_domain::accounts::plan::Plan;
-use vedette_domain::alerts::channel::{CHANNELS_MAX, Channel, EventKind, Filter};
+use vedette_domain::alerts::channel::{CHANNELS_MAX, Channel, EventKind, Filter, SecretUrl};
 use vedette_domain::checks::tool::Tool;
 use vedette_notifier::send::SendOutcome;
 use vedette_testkit::channels::{add_channel, chat, mail};
@@ -553,9 +553,7 @@ async fn a_channel_is_edited() {
         let problem = format!("id=\"name-problem\" role=\"alert\">{why}");
         assert!(main_part(&refused).contains(&problem), "{problem}: {}", main_part(&refused));
     }
-    let saved = browser
-        .post(&edit, "name=Night&events=resolved&severities=critical&to=https://evil.test/x")
-        .await;
+    let saved = browser.post(&edit, "name=Night&events=resolved&severities=critical&to=").await;
     assert_eq!(sent_to(&saved), format!("{page}?notice=saved"));
     let stored = channels(test, &owner).await;
     let stored = stored.iter().find(|one| one.id == channel.id).expect("the channel");
@@ -570,6 +568,23 @@ async fn a_channel_is_edited() {
     }
     let form = browser.get(&edit).await;
     assert!(said(&form).contains("value=\"resolved\" checked"), "{}", said(&form));
+    for (to, why) in [
+        ("https://ntfy.sh/x", "Belongs to ntfy; add a channel of that type."),
+        ("http://hooks.slack.test/x", "Must start with https://."),
+    ] {
+        let refused = browser.post(&edit, &format!("name=Night&to={to}")).await;
+        assert_eq!(refused.status(), 422);
+        let problem = format!("id=\"to-problem\" role=\"alert\">{why}");
+        assert!(main_part(&refused).contains(&problem), "{problem}: {}", main_part(&refused));
+        assert!(!main_part(&refused).contains(to), "it is a secret: {}", main_part(&refused));
+    }
+    let other = "https://hooks.slack.test/other";
+    let moved = format!("name=Night&events=resolved&severities=critical&to={other}");
+    sent_to(&browser.post(&edit, &moved).await);
+    let target = app.store.target_of(stored).await.expect("read");
+    assert_eq!(target.url().map(SecretUrl::reveal), Some(other));
+    let log = browser.get(&format!("/teams/{}/audit-log", owner.team)).await;
+    assert!(said(&log).contains("Changed the address of the channel"), "{}", said(&log));
     // The channel still gets resolutions only, so it gets nothing about an opening.
     let (_target, _issue) = broken(&service, &owner).await;
     service.deliver_alerts().await;

@@ -142,6 +142,18 @@ pub(crate) const CHANGE_CHANNEL: Grant = Grant {
     ..Grant::NONE
 };
 
+/// A channel that leads elsewhere claims its new URL and gives up the one before. Its secret is changed without being
+/// read.
+pub(crate) const EDIT_CHANNEL: Grant = Grant {
+    get: &[Channel],
+    batch_get: &[Delivery],
+    query: &[Channel, Delivery],
+    put: &[Audit, Channel, Delivery],
+    update: &[ChannelSecret, Delivery],
+    delete: &[Channel],
+    ..Grant::NONE
+};
+
 pub(crate) const DELETE_CHANNEL: Grant = Grant {
     get: &[Channel],
     query: &[Delivery],

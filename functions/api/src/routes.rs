@@ -69,7 +69,7 @@ pub const ROUTES: &[Route] = &[
     read("channels.list", "/api/v1/teams/{team}/channels", ChannelsRead, Team(View, &channels::list::handle), &grants::READ_CHANNELS),
     post("channels.create", "/api/v1/teams/{team}/channels", ChannelsWrite, Team(ManageChannels, &channels::create::handle), &grants::ADD_CHANNEL),
     read("channels.get", "/api/v1/teams/{team}/channels/{channel}", ChannelsRead, Channel(View, &channels::get::handle), &grants::READ_CHANNELS),
-    patch("channels.update", "/api/v1/teams/{team}/channels/{channel}", ChannelsWrite, Channel(ManageChannels, &channels::update::handle), &grants::CHANGE_CHANNEL),
+    patch("channels.update", "/api/v1/teams/{team}/channels/{channel}", ChannelsWrite, Channel(ManageChannels, &channels::update::handle), &grants::EDIT_CHANNEL),
     post("channels.enable", "/api/v1/teams/{team}/channels/{channel}/enable", ChannelsWrite, Channel(ManageChannels, &channels::enable::handle), &grants::CHANGE_CHANNEL),
     post("channels.disable", "/api/v1/teams/{team}/channels/{channel}/disable", ChannelsWrite, Channel(ManageChannels, &channels::disable::handle), &grants::CHANGE_CHANNEL),
     post("channels.test", "/api/v1/teams/{team}/channels/{channel}/test", ChannelsWrite, Channel(ManageChannels, &channels::test::handle), &grants::CHANGE_CHANNEL),

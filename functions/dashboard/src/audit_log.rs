@@ -188,6 +188,7 @@ const fn of_channel(change: ChannelChange) -> &'static str {
     match change {
         ChannelChange::Added => "Added the channel",
         ChannelChange::Edited => "Edited the channel",
+        ChannelChange::Moved => "Changed the address of the channel",
         ChannelChange::Confirmed => "Confirmed the channel",
         ChannelChange::Unsubscribed => "Unsubscribed from the channel",
         ChannelChange::Enabled => "Enabled the channel",

@@ -41,7 +41,7 @@ pub const WRITE_GRANT: Grant = Grant {
         Subscription,
         Team,
     ],
-    update: &[Delivery, Directory, Publication, Subscription, Team, Throttle],
+    update: &[ChannelSecret, Delivery, Directory, Publication, Subscription, Team, Throttle],
     delete: &[
         Channel,
         ChannelSecret,

@@ -2,6 +2,7 @@
 //! secret as a password, so it is read from a file or from standard input, and never shown again.
 
 mod add;
+mod edit;
 mod shown;
 
 use std::time::{Duration, Instant};
@@ -11,15 +12,15 @@ use serde_json::Value;
 use tokio::time::sleep;
 use vedette_actions::{confirm_channel, save_channel, try_channel};
 use vedette_domain::accounts::audit::{By, ChannelChange};
-use vedette_domain::alerts::channel::{Channel, ChannelEdit, SigningKey};
+use vedette_domain::alerts::channel::{Channel, SigningKey};
 use vedette_domain::id::{ChannelId, TeamId};
 use vedette_runtime::App;
 use vedette_store::{ChannelRef, budget, retry_on_conflict};
 
 use self::add::NewChannel;
+use self::edit::Edit;
 use self::shown::{KEY_SHOWN, LISTED, NONE, failures, shown};
 use crate::api::{Api, Call};
-use crate::given::Given;
 use crate::output::{Output, Records, text_at};
 use crate::{Failure, args};
 
@@ -47,12 +48,12 @@ pub(crate) enum Command {
         #[command(flatten)]
         which: Which,
     },
-    /// Change the name of a channel, or which alerts it gets
+    /// Change the name of a channel, which alerts it gets, or where they go
     Edit {
         #[command(flatten)]
         which: Which,
         #[command(flatten)]
-        edit: Given<ChannelEdit>,
+        edit: Edit,
     },
     /// Send a test message to a channel, and wait for the outcome
     Test {
@@ -125,7 +126,7 @@ impl Command {
             }
             Self::Show { which } => which.find(api).await?,
             Self::Edit { which, edit } => {
-                let (edit, channel) = (edit.body([])?, which.find(api).await?);
+                let (edit, channel) = (edit.body()?, which.find(api).await?);
                 api.call(&which.call("channels.update", &channel).sending(edit)).await?
             }
             Self::Test { which, wait } => {

@@ -136,6 +136,9 @@ impl Story {
         let critical = json!({ "severities": ["critical"] });
         let name = ("critical", "Only what is critical");
         self.ask("channels.update", name, &of_channel, "", Some(critical)).await;
+        let name = ("moved", "Another webhook");
+        let moved = json!({ "url": "https://hooks.slack.com/services/T00000000/B11111111/m4p8w2" });
+        self.ask("channels.update", name, &of_channel, "", Some(moved)).await;
         let name = ("unnamed", "A name that is not one line");
         let unnamed = json!({ "name": "a\nb" });
         self.ask("channels.update", name, &of_channel, "", Some(unnamed)).await;

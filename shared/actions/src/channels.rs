@@ -7,7 +7,9 @@ mod waiting;
 use std::time::Duration;
 
 use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, By, ChannelChange};
-use vedette_domain::alerts::channel::{CHANNELS_MAX, Channel, Filter, SecretUrl, Target};
+use vedette_domain::alerts::channel::{
+    CHANNELS_MAX, Channel, Filter, SecretUrl, Target, TargetEdit,
+};
 use vedette_domain::alerts::delivery::{Content, Queued};
 use vedette_domain::alerts::mail::Asker;
 use vedette_domain::alerts::refusal::ChannelRefusal;
@@ -53,14 +55,7 @@ pub async fn add_channel(
     if others.iter().any(|other| other.name == name) {
         return Err(ChannelRefusal::NameTaken(name).into());
     }
-    if let Some(url) = target.url().map(SecretUrl::masked) {
-        let leads_there = |other: &&Channel| {
-            other.target.masked().is_some_and(|masked| masked.digest == url.digest)
-        };
-        if let Some(other) = others.iter().find(leads_there) {
-            return Err(ChannelRefusal::UrlTaken(other.name.clone()).into());
-        }
-    }
+    refuse_taken_url(&others, target.url())?;
     let (id, key) = (app.entropy.channel_id()?, app.entropy.link_key()?);
     let channel = Channel::new(id, team, &name, target, filter, key, app.clock.now());
     let is_asked = channel.since.is_none();
@@ -76,30 +71,68 @@ pub async fn add_channel(
     Ok(channel)
 }
 
-/// Changes a channel's name and its choice of alerts.
+/// Refuses a URL to which another channel of the team leads.
+fn refuse_taken_url(others: &[Channel], url: Option<&SecretUrl>) -> Result<(), ChannelRefusal> {
+    let Some(url) = url.map(SecretUrl::masked) else { return Ok(()) };
+    let leads_there =
+        |other: &&Channel| other.target.masked().is_some_and(|masked| masked.digest == url.digest);
+    match others.iter().find(leads_there) {
+        Some(other) => Err(ChannelRefusal::UrlTaken(other.name.clone())),
+        None => Ok(()),
+    }
+}
+
+/// Changes a channel's name, its choice of alerts, and where it leads. If it leads to another server, it loses its access
+/// token, unless the change has one. What waits for it is sent to the new URL now.
 ///
 /// # Errors
 ///
-/// When another channel has the name, or a fault of the table; a conflict when the channel has changed since it was
-/// read.
+/// When another channel has the name or leads to the URL, or a fault of the table; a conflict when the channel has
+/// changed since it was read, or when it is to lead elsewhere while another process sends to it.
 pub async fn edit_channel(
     app: &App,
     channel: &Channel,
-    name: &str,
-    filter: Filter,
+    (name, filter): (&str, Filter),
+    to: TargetEdit,
     by: By,
 ) -> Result<(), ChannelError> {
     let now = app.clock.now();
-    let Some(edited) = channel.edited(name, filter, now) else { return Ok(()) };
-    let others = app.store.channels(channel.team).await?;
-    if others.iter().any(|other| other.id != channel.id && other.name == name) {
+    let to = to.beyond(&channel.target);
+    let Some(edited) = channel.edited(name, filter, to.as_ref(), now) else { return Ok(()) };
+    let mut others = app.store.channels(channel.team).await?;
+    others.retain(|other| other.id != channel.id);
+    if others.iter().any(|other| other.name == name) {
         return Err(ChannelRefusal::NameTaken(name.to_owned()).into());
     }
+    refuse_taken_url(&others, to.as_ref().and_then(|to| to.url.as_ref()))?;
     // Alerts that it gets from now on may be due already.
     request_channel_sync(app, channel.team, now).await?;
-    save_channel(app, &edited, ChannelChange::Edited, by).await?;
+    match &to {
+        None => save_channel(app, &edited, ChannelChange::Edited, by).await?,
+        Some(to) => move_channel(app, channel, &edited, to, by).await?,
+    }
     enqueue_channel_sync(app, channel.team).await;
     Ok(())
+}
+
+/// Saves a channel that leads elsewhere. Its new receiver gets what waits, unless somebody has disabled the channel.
+async fn move_channel(
+    app: &App,
+    before: &Channel,
+    moved: &Channel,
+    to: &TargetEdit,
+    by: By,
+) -> Result<(), StoreError> {
+    let place = ChannelRef::from(moved);
+    let state = app.store.states_of_channels(&[place]).await?.pop().unwrap_or_default();
+    let state = state.moved(app.clock.now()).ok_or(StoreError::STALE)?;
+    let event = AuditEvent::channel(moved, ChannelChange::Moved);
+    let entry = AuditEntry::new(moved.team, by, event);
+    app.store.move_channel(before, moved, to, &state, Audit::Entry(&entry)).await?;
+    match moved.is_on() {
+        true => resend::make_due(app, place).await,
+        false => Ok(()),
+    }
 }
 
 /// Saves a channel that was changed.

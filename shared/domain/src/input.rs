@@ -75,7 +75,11 @@ pub(crate) fn read_variant<T: Input>(fields: &Fields<'_>, errors: &mut Errors) -
 }
 
 /// Reads an input whose object also has `others`, which are read elsewhere.
-fn read_beside<T: Input>(others: &[&str], fields: &Fields<'_>, errors: &mut Errors) -> Option<T> {
+pub(crate) fn read_beside<T: Input>(
+    others: &[&str],
+    fields: &Fields<'_>,
+    errors: &mut Errors,
+) -> Option<T> {
     for InputField { name, needs, .. } in T::FIELDS.iter().filter(|_| !T::IS_NEW) {
         if !needs.is_empty() && fields.field(name).is_sent() && !fields.field(needs).is_sent() {
             fields.field(needs).refuse(errors, format_args!("is required with a {name}"));

@@ -1,16 +1,17 @@
-//! Changing a channel's name and its choice of alerts.
+//! Changing a channel: its name, its choice of alerts, and where it leads.
 
 use lambda_http::http::StatusCode;
 use maud::html;
 use vedette_actions::{ActionError, edit_channel};
 use vedette_domain::alerts::channel::ChannelInput;
+use vedette_domain::alerts::refusal::ChannelRefusal;
 use vedette_domain::input::Input as _;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
 use vedette_routing::ChannelAccess;
 
-use super::form::edit_form;
+use super::form::{DESTINATION, edit_form, read_edit};
 use crate::RequestContext;
 use crate::form::{FormInput, sentence};
 use crate::layout::{self, Heading, NavTab};
@@ -33,18 +34,23 @@ pub(crate) async fn save(
 ) -> Result<Response, ApiError> {
     let sent = FormInput::sent(context.body);
     let by = context.member()?.caller.by();
-    let why = match ChannelInput::from_texts(&sent.texts(ChannelInput::FIELDS)) {
+    let channel = &access.channel;
+    let why = match read_edit(&sent, channel.target.kind()) {
         Err(why) => why,
-        Ok(input) => {
-            let (channel, filter) = (&access.channel, input.filter());
-            let name = input.name.as_deref().unwrap_or(&channel.name);
-            match edit_channel(context.app, channel, name, filter, by).await {
+        Ok((to, edit)) => {
+            let name = edit.name.as_deref().unwrap_or(&channel.name);
+            let changed = (name, edit.filter(&channel.filter));
+            match edit_channel(context.app, channel, changed, to, by).await {
                 Ok(()) => {
                     let list = format!("/teams/{}/channels?notice=saved", access.team.id());
                     return layout::redirect(&list);
                 }
                 Err(ActionError::Refused(why)) => {
-                    ValidationError::new("name", sentence(&why.to_string()))
+                    let field = match why {
+                        ChannelRefusal::UrlTaken(_) => DESTINATION,
+                        _ => "name",
+                    };
+                    ValidationError::new(field, sentence(&why.to_string()))
                 }
                 Err(ActionError::Failed(fault)) => return Err(fault.into()),
             }

@@ -2,7 +2,8 @@
 
 use maud::{Markup, html};
 use vedette_domain::alerts::channel::{
-    Channel, ChannelInput, ChannelKind, EventKind, KindDescription, SigningKey, Target, TargetField,
+    Channel, ChannelEdit, ChannelInput, ChannelKind, EventKind, KindDescription, SigningKey,
+    Target, TargetEdit, TargetField,
 };
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::input::{FieldPresence, Input as _, InputField};
@@ -33,21 +34,39 @@ pub(super) fn read<E>(
     let Some(kind) = ChannelKind::parse(sent.text("kind")) else {
         return Ok(Err(ValidationError::new("kind", "Choose a kind.")));
     };
-    let own = kind.description().fields;
     let mut texts = sent.texts(ChannelInput::FIELDS);
     if sent.text("name").trim().is_empty() {
         texts.remove("name");
     }
-    for field in own {
+    for field in kind.description().fields {
         texts.insert(field.name.to_owned(), sent.text(&control_of(kind, field)).into());
     }
     let read = kind.read(&Fields::texts(&texts), key)?;
-    Ok(read.map_err(|refusal| {
-        refusal.renamed(|path| {
-            let field = own.iter().find(|field| field.name == path)?;
-            Some(control_of(kind, field))
-        })
-    }))
+    Ok(read.map_err(|refusal| named_after_controls(refusal, kind)))
+}
+
+/// Reads a change of a channel. A field for a secret that is left empty changes nothing.
+pub(super) fn read_edit(
+    sent: &FormInput,
+    kind: ChannelKind,
+) -> Result<(TargetEdit, ChannelEdit), ValidationError> {
+    let mut texts = sent.texts(ChannelEdit::FIELDS);
+    for field in kind.target_fields() {
+        let text = sent.text(&control_of(kind, field));
+        if !text.trim().is_empty() {
+            texts.insert(field.name.to_owned(), text.into());
+        }
+    }
+    let read = kind.read_edit(&Fields::texts(&texts));
+    read.map_err(|refusal| named_after_controls(refusal, kind))
+}
+
+/// A refusal of fields, in which they have the names of their controls.
+fn named_after_controls(refusal: ValidationError, kind: ChannelKind) -> ValidationError {
+    refusal.renamed(|path| {
+        let field = kind.description().fields.iter().find(|field| field.name == path)?;
+        Some(control_of(kind, field))
+    })
 }
 
 /// The form for a new channel of a kind.
@@ -91,6 +110,10 @@ pub(super) fn form(team: &TeamWithSettings, kind: ChannelKind, input: &FormInput
         }
     }
 }
+
+/// What the form says about the access token of an existing channel.
+const TOKEN_KEPT: &str =
+    "Leave it empty to keep it. It isn’t kept if the topic moves to another server.";
 
 /// The control for whether to test a new channel.
 pub(super) const TEST: &str = "test";
@@ -168,15 +191,29 @@ fn wanted(input: &FormInput) -> Markup {
     }
 }
 
-/// The form for an existing channel: its name, and what it is notified of.
+/// The form for an existing channel: its name, where it leads unless that is an address, and what it is notified of. The
+/// page does not know the secrets.
 pub(super) fn edit_form(channel: &Channel, input: &FormInput) -> Markup {
     let list = format!("/teams/{}/channels", channel.team);
+    let (kind, secret) = (channel.target.kind(), input.without_texts());
+    let kept = format!("Leave it empty to keep {}", channel.target.leads_to());
     html! {
         section.card {
             form.in.stack.gl method="post" action={ (list) "/" (channel.id) "/edit" } {
-                (input.input("name", "text", "Name"))
+                div.cols {
+                    (input.input("name", "text", "Name"))
+                    @if !kind.target_fields().is_empty() {
+                        @let label = kind.description().destination.label;
+                        (secret.input(DESTINATION, "text", (label, &*kept)))
+                        @for (field, name) in options(kind) {
+                            (secret.input(&name, "text", (&*field.label(), TOKEN_KEPT)))
+                        }
+                    }
+                }
                 (wanted(input))
-                p.help { "To send them elsewhere, add another channel and delete this one." }
+                @if kind.target_fields().is_empty() {
+                    p.help { "To send them to another address, add another channel and delete this one." }
+                }
                 div.row { button.main { "Save" } a.btn href=(list) { "Cancel" } }
             }
         }

@@ -207,6 +207,24 @@ async fn a_topic_of_ntfy_is_added_with_its_token_from_a_file() {
 }
 
 #[tokio::test]
+async fn a_channel_leads_to_the_url_in_a_file_from_now_on() {
+    let (bench, team) = bench().await;
+    let token = file("tk_s3cr3t\n");
+    let more = format!("--name Phone --token-file {}", token.path().display());
+    bench.add(&team, "ntfy", "topic\n", &more).await;
+    let url = file("https://ntfy.example.com/s3cr3t\n");
+    let edit = format!("channel edit {team} Phone --url-file {}", url.path().display());
+    let edited = bench.run(&edit).await;
+    assert_eq!(edited.code, 0, "{}", edited.said);
+    assert!(edited.out.contains("https://ntfy.example.com/…"), "{}", edited.out);
+    assert!(!edited.out.contains("s3cr3t"), "{}", edited.out);
+    let target = bench.app.store.target_of(&bench.channel(&team, "Phone").await).await;
+    let stored = serde_json::to_string(&target.expect("read")).expect("JSON");
+    // The token was for another server.
+    assert_eq!(stored, r#"{"kind":"ntfy","url":"https://ntfy.example.com/s3cr3t"}"#);
+}
+
+#[tokio::test]
 async fn a_channel_is_named_in_the_team() {
     let (bench, team) = bench().await;
     let local = "http://127.0.0.1:9/hook";

@@ -1,7 +1,6 @@
 //! `/teams/{team}/channels`.
 
 use lambda_http::http::StatusCode;
-use vedette_domain::alerts::channel::ChannelEdit;
 use vedette_http::resource::{ChannelResource, NewChannelResource};
 
 use crate::operation::{Operation, Success};
@@ -49,11 +48,17 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         Operation {
             route: "channels.update",
             summary: "Change a channel",
-            description: "An addition to the specification: changes the name, and which alerts \
-                          the channel gets. Fields that are omitted stay as they are. To send \
-                          alerts elsewhere, add another channel and delete this one.",
+            description: "An addition to the specification: changes the name, which alerts the channel \
+                          gets, and where it leads. Fields that are omitted stay as they are. \
+                          With another `url`, what waits is sent there, and the failures, the \
+                          last test and `delivered_at` are cleared. If its scheme, host or port \
+                          differ, the access token of an ntfy topic is deleted, unless the same \
+                          request sends `token`. The signing key of a webhook stays: it is never \
+                          sent to a server, and the receiver needs it to verify events. An email \
+                          address cannot be changed, because its recipient would have to confirm \
+                          it; add another channel instead.",
             query: Vec::new(),
-            body: Some(request::body::<ChannelEdit>("ChannelUpdate", schemas)),
+            body: Some(request::channel_update(schemas)),
             success: Success::ok("The channel.", schemas.data::<ChannelResource<'static>>()),
         },
         Operation {
@@ -90,7 +95,7 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         (
             "channels.resend",
             "Send what waits for a channel",
-            "An addition to the specification: sends failed alerts and the confirmation email again, right away.",
+            "An addition to the specification: sends failed alerts and the confirmation email again, right away. A channel that its receiver has disabled is enabled.",
         ),
     ] {
         operations.push(Operation {

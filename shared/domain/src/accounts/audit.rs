@@ -258,6 +258,8 @@ pub enum ChannelChange {
     Added,
     /// Its name or its choice of alerts changed.
     Edited,
+    /// It leads to another URL or has another access token; its name or its choice of alerts may have changed as well.
+    Moved,
     /// Its reader confirmed the address.
     Confirmed,
     /// Its reader unsubscribed.

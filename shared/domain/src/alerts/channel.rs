@@ -26,11 +26,13 @@ pub mod webhook;
 
 pub use chat::Chat;
 pub(super) use description::is_in;
-pub use description::{ChannelEdit, ChannelInput, KindDescription, Room, TargetField, UrlInput};
+pub use description::{
+    ChannelEdit, ChannelInput, KindDescription, Room, TargetField, UrlEdit, UrlInput,
+};
 pub use email::EmailInput;
 pub use request::{ChannelAnswer, ChannelRequest, Failure, InvalidUrl};
 pub use secret::{MaskedUrl, SecretUrl, SigningKey, SigningKeys};
-pub use target::{ChannelKind, PublicTarget, Receiver, Target};
+pub use target::{ChannelKind, PublicTarget, Receiver, Target, TargetEdit};
 
 /// The most channels of a team.
 pub const CHANNELS_MAX: usize = 20;
@@ -152,10 +154,18 @@ impl Channel {
         Some(Self { secret, ..self.changed(now) })
     }
 
-    /// The channel with another name or another filter; `None` if neither changes.
-    pub fn edited(&self, name: &str, filter: Filter, now: Timestamp) -> Option<Self> {
-        let is_same = self.name == name && self.filter == filter;
-        (!is_same).then(|| Self { name: name.to_owned(), filter, ..self.changed(now) })
+    /// The channel with another name or another filter, or one that leads elsewhere; `None` if nothing changes.
+    pub fn edited(
+        &self,
+        name: &str,
+        filter: Filter,
+        to: Option<&TargetEdit>,
+        now: Timestamp,
+    ) -> Option<Self> {
+        let is_same = self.name == name && self.filter == filter && to.is_none();
+        let url = to.and_then(|to| to.url.as_ref()).map(SecretUrl::masked);
+        let target = url.map_or_else(|| self.target.clone(), |url| self.target.at(url));
+        (!is_same).then(|| Self { name: name.to_owned(), filter, target, ..self.changed(now) })
     }
 
     fn changed(&self, now: Timestamp) -> Self {

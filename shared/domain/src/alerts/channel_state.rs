@@ -169,6 +169,13 @@ impl ChannelState {
         })
     }
 
+    /// The state of a channel that leads elsewhere from now on. Its new receiver has refused nothing and received nothing.
+    /// `None` while a process sends.
+    pub fn moved(&self, now: Timestamp) -> Option<Self> {
+        let enabled = self.enabled(now)?;
+        Some(Self { delivered_at: None, last_test: None, log: Vec::new(), ..enabled })
+    }
+
     /// The state once email can be sent again; `None` if the channel does not wait for that, or a process sends to it.
     pub fn no_longer_held(&self, now: Timestamp) -> Option<Self> {
         (self.held.is_some() && !self.is_leased(now)).then(|| Self {

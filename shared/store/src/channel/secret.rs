@@ -4,14 +4,16 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use vedette_domain::alerts::channel::{Channel, PublicTarget, Target};
+use vedette_domain::alerts::channel::ntfy::NtfyToken;
+use vedette_domain::alerts::channel::{Channel, PublicTarget, SecretUrl, Target, TargetEdit};
+use vedette_domain::alerts::channel_state::ChannelState;
 use vedette_domain::alerts::host_limit::{MESSAGES_TO_HOST, ReceivingHost};
 use vedette_domain::id::{ChannelId, TeamId};
 
 use super::ChannelRef;
 use crate::item::{Item, Stored, attributes, item, key_of, stored, string};
 use crate::keys;
-use crate::table::{Condition, Range, Sort, Store};
+use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::transaction::Transaction;
 use crate::{Audit, StoreError};
 
@@ -68,6 +70,43 @@ fn claim<'a>(
     Ok(transaction.put(item(&key, &claim)?, Condition::Absent))
 }
 
+/// Changes parts of a channel's secret, without reading the others. If the token must not leave its `server`, the change
+/// is a conflict for a channel that leads to another one.
+fn change_secret<'a>(
+    transaction: Transaction<'a>,
+    channel: &Channel,
+    edit: &TargetEdit,
+    server: Option<String>,
+) -> Transaction<'a> {
+    let (url, token) = (edit.url.as_ref().map(SecretUrl::reveal), edit.token.as_ref());
+    let token = token.map(|token| token.as_ref().map(NtfyToken::reveal));
+    let set = [url.map(|_| "#url = :url"), token.flatten().map(|_| "#token = :token")];
+    let set: Vec<_> = set.into_iter().flatten().collect();
+    let set = if set.is_empty() { String::new() } else { format!("SET {}", set.join(", ")) };
+    let remove = if token == Some(None) { " REMOVE #token" } else { "" };
+    let is_named = url.is_some() || server.is_some();
+    let names = [(is_named, "#url", "url"), (token.is_some(), "#token", "token")];
+    let values = [(":url", url), (":token", token.flatten())];
+    let change = Change {
+        expression: format!("{set}{remove}").into(),
+        names: names.into_iter().filter(|of| of.0).map(|of| (of.1, of.2.to_owned())).collect(),
+        values: values
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, string(value?))))
+            .collect(),
+    };
+    let condition = match server {
+        Some(server) => {
+            Condition::When("begins_with(#url, :server)", vec![(":server", string(server))])
+        }
+        None => Condition::Present,
+    };
+    transaction.update(&keys::channel_secret(channel.team, channel.id), change, condition)
+}
+
+/// The place of the secret in the transaction that moves a channel.
+const SECRET_PLACE: usize = 0;
+
 impl Store {
     /// A team's channels, and the URLs that they have claimed.
     pub async fn channels_and_claims(
@@ -108,6 +147,71 @@ impl Store {
         put(self.transaction(), channel)?.commit(audit).await
     }
 
+    /// Saves a channel that leads elsewhere, with how it behaves from now on. No other channel of the team may lead to its
+    /// URL. Its access token does not follow it to another server. The `rev`s are one above those that were read.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when the channel or its state has changed since, when another channel leads to the URL, or when an
+    /// earlier version stored the secret with the channel, which ends in the night.
+    pub async fn move_channel(
+        &self,
+        before: &Channel,
+        channel: &Channel,
+        edit: &TargetEdit,
+        state: &ChannelState,
+        audit: Audit<'_>,
+    ) -> Result<(), StoreError> {
+        let server = edit.server_of_token();
+        let may_leave_token = server.is_some();
+        let written = self.write_move((before, channel), (edit, server), state, audit).await;
+        match written {
+            Err(StoreError::Conflict { failed }) if may_leave_token && failed == [SECRET_PLACE] => {
+                let edit = TargetEdit { token: Some(None), ..edit.clone() };
+                self.write_move((before, channel), (&edit, None), state, audit).await
+            }
+            written => written,
+        }
+    }
+
+    async fn write_move(
+        &self,
+        (before, channel): (&Channel, &Channel),
+        (edit, server): (&TargetEdit, Option<String>),
+        state: &ChannelState,
+        audit: Audit<'_>,
+    ) -> Result<(), StoreError> {
+        let secret = change_secret(self.transaction(), channel, edit, server);
+        let public = Channel { secret: None, ..channel.clone() };
+        let key = ChannelRef::from(channel).state();
+        let unchanged = Condition::after(state.rev - 1);
+        let moved = put(secret, &public)?.put(item(&key, state)?, unchanged);
+        if before.target == channel.target {
+            return moved.commit(audit).await;
+        }
+        claim(self.unclaim(moved, before).await?, channel)?.commit(audit).await
+    }
+
+    /// Gives up the claim of a channel to its URL.
+    async fn unclaim<'a>(
+        &self,
+        transaction: Transaction<'a>,
+        channel: &Channel,
+    ) -> Result<Transaction<'a>, StoreError> {
+        let Some(url) = channel.target.masked() else { return Ok(transaction) };
+        let key = keys::channel_claim(channel.team, &url.digest);
+        let claim = self.get(&key).await?.map(UrlClaim::read).transpose()?;
+        // Earlier versions let several channels lead to one URL. A channel without a claim may get it meanwhile.
+        if claim.is_some_and(|claim| claim.channel != channel.id) {
+            return Ok(transaction);
+        }
+        let is_its = Condition::When(
+            "attribute_not_exists(pk) OR channel = :id",
+            vec![(":id", string(channel.id.to_string()))],
+        );
+        Ok(transaction.delete(&key, is_its))
+    }
+
     /// Claims the URL of a channel that has no claim yet.
     ///
     /// # Errors
@@ -130,23 +234,11 @@ impl Store {
         audit: Audit<'_>,
     ) -> Result<(), StoreError> {
         let (team, id) = (channel.team, channel.id);
-        let mut transaction = self
+        let transaction = self
             .transaction()
             .delete(&keys::channel(team, id), Condition::Always)
             .delete(&keys::channel_secret(team, id), Condition::Always);
-        if let Some(url) = channel.target.masked() {
-            let key = keys::channel_claim(team, &url.digest);
-            let claim = self.get(&key).await?.map(UrlClaim::read).transpose()?;
-            // Earlier versions let several channels lead to one URL. A channel without a claim may get it meanwhile.
-            if claim.is_none_or(|claim| claim.channel == id) {
-                let is_its = Condition::When(
-                    "attribute_not_exists(pk) OR channel = :id",
-                    vec![(":id", string(id.to_string()))],
-                );
-                transaction = transaction.delete(&key, is_its);
-            }
-        }
-        transaction.commit(audit).await?;
+        self.unclaim(transaction, channel).await?.commit(audit).await?;
         self.delete_deliveries(channel.into()).await
     }
 

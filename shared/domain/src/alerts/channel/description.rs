@@ -50,7 +50,9 @@ pub(in crate::alerts) fn is_in(host: &str, domains: &[&str]) -> bool {
 
 input! {
     /// A URL that messages are posted to.
-    UrlInput {
+    UrlInput,
+    /// A change of that URL.
+    UrlEdit {
         /// The URL, which is as secret as a password.
         url: Required<SecretUrl> = SecretUrl::RULE;
     }

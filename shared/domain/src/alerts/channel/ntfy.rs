@@ -53,6 +53,13 @@ pub struct Ntfy {
 #[serde(transparent)]
 pub struct NtfyToken(String);
 
+impl NtfyToken {
+    /// The token itself, for sending and storing.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
 impl fmt::Debug for NtfyToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("NtfyToken(…)")
@@ -61,12 +68,14 @@ impl fmt::Debug for NtfyToken {
 
 input! {
     /// Where messages to a topic go.
-    NtfyInput {
+    NtfyInput,
+    /// A change of where messages to a topic go.
+    NtfyEdit {
         /// The URL of the topic, which is as secret as a password, or the name of a topic at https://ntfy.sh.
         url: Required<SecretUrl> = TOPIC_URL;
         /// The access token, if the server asks for one.
         #[form("Access token", "The access token, if the server asks for one.")]
-        token: Nullable<NtfyToken> = ACCESS_TOKEN;
+        token: Clearable<NtfyToken> = ACCESS_TOKEN;
     }
 }
 

@@ -67,6 +67,12 @@ impl SecretUrl {
     pub fn reveal(&self) -> &str {
         &self.0
     }
+
+    /// How all URLs of its server begin: its scheme, host and port. `None` if it is not a URL.
+    pub fn server(&self) -> Option<String> {
+        let origin = url::Url::parse(&self.0).ok()?.origin();
+        origin.is_tuple().then(|| format!("{}/", origin.ascii_serialization()))
+    }
 }
 
 /// How many of its last characters are shown, so that people can tell URLs apart.

@@ -8,11 +8,12 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::chat::Chat;
-use super::description::{ChannelInput, KindDescription, is_in};
+use super::description::{ChannelEdit, ChannelInput, KindDescription, UrlEdit, is_in};
+use super::ntfy::NtfyToken;
 use super::secret::{MaskedUrl, SecretUrl, SigningKey, SigningKeys};
 use super::webhook::Webhook;
 use super::{discord, email, ntfy, slack, teams, webhook};
-use crate::input::{Input, InputField};
+use crate::input::{Input, InputField, read_beside};
 use crate::validation::{Errors, Fields, ValidationError};
 
 /// Declares the kinds of channels. All code that has to know every kind is derived from this table, so none can be
@@ -79,7 +80,9 @@ macro_rules! kinds {
                         None => None,
                     },
                 };
-                let target = target.filter(|target| target.is_at_home(errors));
+                let target = target.filter(|target| {
+                    target.url().is_none_or(|url| self.is_home_at(url, errors))
+                });
                 let input = ChannelInput::read(fields, errors);
                 Ok(found.finish(target.zip(input)))
             }
@@ -181,6 +184,16 @@ macro_rules! kinds {
                 }
             }
 
+            /// The target after it got another URL; an address stays.
+            #[must_use]
+            pub fn at(&self, url: MaskedUrl) -> Self {
+                match self {
+                    Self::Email { .. } => self.clone(),
+                    $(Self::$Chat(_) => Self::$Chat(url),)+
+                    Self::Webhook(_) => Self::Webhook(url),
+                }
+            }
+
             /// The visible part of the URL, if there is one.
             pub const fn masked(&self) -> Option<&MaskedUrl> {
                 match self {
@@ -209,6 +222,31 @@ kinds! {
     program Webhook = "webhook";
 }
 
+/// A change of where a channel leads. It says only what changes, because the rest of the secret may be read only by the
+/// sender of messages.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TargetEdit {
+    /// The new URL.
+    pub url: Option<SecretUrl>,
+    /// The new access token, or that there is none any more.
+    pub token: Option<Option<NtfyToken>>,
+}
+
+impl TargetEdit {
+    /// The change that is left for a channel that leads to `target`; `None` if nothing is.
+    pub fn beyond(mut self, target: &PublicTarget) -> Option<Self> {
+        let digest = target.masked().map(|masked| &masked.digest);
+        self.url = self.url.filter(|url| digest != Some(&url.masked().digest));
+        (self != Self::default()).then_some(self)
+    }
+
+    /// How the URLs of the server begin to which the channel must lead already to keep its access token; `None` if the
+    /// token is part of the change, or does not depend on it.
+    pub fn server_of_token(&self) -> Option<String> {
+        self.url.as_ref().filter(|_| self.token.is_none())?.server()
+    }
+}
+
 /// The receiver at the other end of a channel.
 #[derive(Clone, Copy)]
 pub enum Receiver<'a> {
@@ -224,6 +262,62 @@ impl ChannelKind {
     /// What people enter about a channel of this kind.
     pub fn fields(self) -> impl Iterator<Item = &'static InputField> {
         self.description().fields.iter().chain(ChannelInput::FIELDS)
+    }
+
+    /// What people may change about where a channel of this kind leads. A new address would have to be confirmed, so it
+    /// needs a new channel.
+    pub const fn target_fields(self) -> &'static [InputField] {
+        match self {
+            Self::Email => &[],
+            _ => self.description().fields,
+        }
+    }
+
+    /// Reads a change of a channel of this kind.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with it.
+    pub fn read_edit(
+        self,
+        fields: &Fields<'_>,
+    ) -> Result<(TargetEdit, ChannelEdit), ValidationError> {
+        let mut found = Errors::new();
+        let errors = &mut found;
+        let target = match self {
+            Self::Email => Some(TargetEdit::default()),
+            Self::Ntfy => {
+                let read = ntfy::NtfyEdit::read(fields, errors);
+                read.map(|ntfy::NtfyEdit { url, token }| TargetEdit { url, token })
+            }
+            Self::Slack | Self::Discord | Self::Teams | Self::Webhook => {
+                let read = UrlEdit::read(fields, errors);
+                read.map(|UrlEdit { url }| TargetEdit { url, token: None })
+            }
+        };
+        let is_home = |edit: &TargetEdit| {
+            edit.url.as_ref().is_none_or(|url| self.is_home_at(url, &mut *errors))
+        };
+        let target = target.filter(is_home);
+        let own: Vec<_> = self.target_fields().iter().map(|field| field.name).collect();
+        let edit = read_beside(&own, fields, errors);
+        found.finish(target.zip(edit))
+    }
+
+    /// Whether the host of a URL takes the messages of this kind, as far as that is known. Otherwise, an error says which
+    /// kind is right.
+    fn is_home_at(self, url: &SecretUrl, errors: &mut Errors) -> bool {
+        let url = Url::parse(url.reveal()).ok();
+        let Some(host) = url.as_ref().and_then(Url::domain) else { return true };
+        // A name with a trailing dot is the same host.
+        let host = host.trim_end_matches('.');
+        let of_host = |kind: &Self| is_in(host, kind.description().own_domains);
+        let owner = Self::ALL.into_iter().find(of_host);
+        let Some(owner) = owner.filter(|owner| *owner != self) else { return true };
+        let label = owner.description().label;
+        errors
+            .push("url", format!("The url field belongs to {label}; add a channel of that type."));
+        false
     }
 
     /// The kind with this name.
@@ -260,21 +354,6 @@ impl Target {
             Receiver::Chat(chat) => Some(chat.url()),
             Receiver::Program(webhook) => Some(&webhook.url),
         }
-    }
-
-    /// Whether its host takes its messages, as far as that is known. Otherwise, an error says which kind is right.
-    fn is_at_home(&self, errors: &mut Errors) -> bool {
-        let url = self.url().and_then(|url| Url::parse(url.reveal()).ok());
-        let Some(host) = url.as_ref().and_then(Url::domain) else { return true };
-        // A name with a trailing dot is the same host.
-        let host = host.trim_end_matches('.');
-        let of_host = |kind: &ChannelKind| is_in(host, kind.description().own_domains);
-        let owner = ChannelKind::ALL.into_iter().find(of_host);
-        let Some(owner) = owner.filter(|owner| *owner != self.kind()) else { return true };
-        let label = owner.description().label;
-        errors
-            .push("url", format!("The url field belongs to {label}; add a channel of that type."));
-        false
     }
 
     /// The keys that sign requests, if they are signed.
