@@ -4,15 +4,17 @@ use std::convert::Infallible;
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyper::body::Bytes;
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper::{Response, Version};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::process::Child;
+use tokio::time::sleep;
 use tokio_rustls::TlsAcceptor;
 use vedette_runtime::Clock;
 use vedette_testkit::open_id::{CLIENT_ID, CLIENT_SECRET, Lies, OpenIdProvider, ProviderAnswer};
@@ -55,6 +57,51 @@ async fn check(client: &Client, url: &str) {
     assert_eq!(ended[0]["result"]["code"], 200, "{}", ended[0]);
 }
 
+/// Adds a channel, tests it until the outcome is known, and changes it. Returns its signing key, if it has one.
+async fn try_channel(client: &Client, body: &Value) -> Option<String> {
+    let list = client.sites_path().await.replace("/sites", "/channels");
+    let added = client.send("POST", &list, body.to_string().as_bytes()).await;
+    assert_eq!(added.status, 201, "{}", added.text);
+    let data = &added.body["data"];
+    let path = format!("{list}/{}", data["uuid"].as_str().expect("an id"));
+    let queued = client.send("POST", &format!("{path}/test"), b"{}").await;
+    assert_eq!(queued.status, 200, "{}", queued.text);
+    let mut shown = String::new();
+    for _ in 0..600 {
+        let channel = client.get(&path).await;
+        shown = channel.text;
+        if channel.body["data"]["last_test"].is_object() {
+            let other = json!({ "url": format!("{}-too", body["url"].as_str().expect("a URL")) });
+            let moved = client.send("PATCH", &path, other.to_string().as_bytes()).await;
+            assert_eq!(moved.status, 200, "{}", moved.text);
+            return data["signing_key"].as_str().map(str::to_owned);
+        }
+        sleep(Duration::from_millis(100)).await;
+    }
+    panic!("it was not tested: {shown}");
+}
+
+/// Uses a channel of each kind that has a URL at receivers on this machine. Returns everything that is secret about them.
+async fn use_channels(client: &Client, receivers: [String; 2]) -> Vec<String> {
+    let mut secrets = vec!["tk_s3cret_token".to_owned()];
+    for (number, receiver) in receivers.iter().enumerate() {
+        for kind in ["slack", "discord", "teams", "ntfy", "webhook"] {
+            let part = format!("s3cret-{kind}-{number}");
+            let url = format!("{receiver}/{part}");
+            let mut body = json!({ "kind": kind, "url": url, "name": format!("{kind} {number}") });
+            if kind == "ntfy" {
+                body["token"] = json!(secrets[0]);
+            }
+            let key = try_channel(client, &body).await;
+            assert_eq!(key.is_some(), kind == "webhook");
+            // Only the digits: in other places, the key has no prefix.
+            secrets.extend(key.map(|key| key.trim_start_matches("whsec_").to_owned()));
+            secrets.push(part);
+        }
+    }
+    secrets
+}
+
 /// Stops a process, and returns everything that it has logged.
 async fn whole_log(child: &mut Child, log: &Path) -> String {
     signal(child, "-TERM").await;
@@ -62,7 +109,7 @@ async fn whole_log(child: &mut Child, log: &Path) -> String {
 }
 
 #[tokio::test]
-async fn a_log_of_everything_tells_no_token_and_no_header_of_a_site() {
+async fn a_log_of_everything_tells_no_token_no_header_of_a_site_and_no_secret_of_a_channel() {
     let folder = tempfile::tempdir().expect("a folder");
     let certified = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]);
     let certified = certified.expect("a certificate");
@@ -76,6 +123,7 @@ async fn a_log_of_everything_tells_no_token_and_no_header_of_a_site() {
     command
         .env("VEDETTE_LOG", "trace,h2=trace,aws_smithy_runtime=trace")
         .env("VEDETTE_ALLOW_TARGETS", "127.0.0.0/8")
+        .envs([("VEDETTE_ALLOW_RECEIVERS", "127.0.0.0/8"), ("VEDETTE_THROTTLE", "100000")])
         .env("VEDETTE_EXTRA_ROOTS", &root)
         .env("VEDETTE_DOH", "nobody=https://127.0.0.1:1/dns-query")
         .envs([("VEDETTE_RDAP", "none"), ("VEDETTE_AUDITOR", "none")])
@@ -83,12 +131,15 @@ async fn a_log_of_everything_tells_no_token_and_no_header_of_a_site() {
     let (mut child, client) = announced(command, &data).await;
     check(&client, &format!("http://{plain}/")).await;
     check(&client, &format!("https://127.0.0.1:{secure}/")).await;
+    let receivers = [format!("http://{plain}"), format!("https://127.0.0.1:{secure}")];
+    let mut secrets = use_channels(&client, receivers).await;
 
     let said = whole_log(&mut child, &log).await;
     let token = fs::read_to_string(data.join("token")).expect("a token");
-    for secret in [SECRET, token.trim()] {
-        let line = said.lines().find(|line| line.contains(secret));
-        assert_eq!(line, None);
+    secrets.extend([SECRET, token.trim()].map(str::to_owned));
+    for secret in secrets {
+        let line = said.lines().find(|line| line.contains(&secret));
+        assert_eq!(line, None, "{secret}");
     }
 }
 
