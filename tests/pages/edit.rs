@@ -27,7 +27,7 @@ async fn stored(service: &Service, id: SiteId) -> Site {
 }
 
 /// The form as the page fills it in, with some fields changed. Empty fields are left out.
-fn filled(page: &str, changes: &[(&str, &str)]) -> String {
+pub(crate) fn filled(page: &str, changes: &[(&str, &str)]) -> String {
     let mut fields = fields_of(page);
     fields.retain(|(name, _)| !changes.iter().any(|(changed, _)| changed == name));
     let changes = changes.iter().filter(|(_, text)| !text.is_empty());
