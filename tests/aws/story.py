@@ -1077,7 +1077,7 @@ def send_from_buckets(team, target):
     """A parameter of the deployment changes: a site's schedules become rows of buckets."""
     site = watch(team, f"{target.url}/buckets", {"status": checked_every(1)})
     until("a site has schedules", lambda: len(schedule_expressions(site)) == len(TOOLS), 30)
-    subprocess.run([WORK / "deploy", "Schedules=buckets", "Blocks=true"], check=True, timeout=180)
+    subprocess.run([WORK / "deploy", "Schedules=buckets", "Blocks=2"], check=True, timeout=180)
     operate("reconcile")
     until("they are gone, and runs come from buckets", lambda: not schedule_expressions(site), 30)
     assert len(in_buckets(site)) == len(TOOLS), rows("B#")
@@ -1165,6 +1165,8 @@ def run_channels(team):
     ask("GET", f"/teams/{NOBODY}/channels", expect=404)
     ask("PATCH", channel, {"severities": ["critical"]})
     ask("PATCH", channel, {"severities": ["bad"]}, expect=422)
+    moved = ask("PATCH", channel, {"url": "https://elsewhere.example.com/a-client-moved-this"})["data"]
+    assert moved["to"] == "https://elsewhere.example.com/…", moved
     for verb in ("disable", "enable", "test", "resend"):
         ask("POST", f"{channel}/{verb}", {})
         ask("POST", f"{channels}/{NOBODY}/{verb}", {}, expect=404)
@@ -1258,6 +1260,8 @@ def run_the_team(team, cookie):
     visit("POST", f"{pages}/channels/{uuid}/test", 303, cookie)
     failed = lambda: "Last test failed " in visit("GET", f"{pages}/channels", cookie=cookie)[1]
     until("the page says that the test did not arrive", failed, 30)
+    moved = {"name": "silent", "events": "opened", "severities": "critical", "to": "https://127.0.0.1:1/other"}
+    visit("POST", f"{pages}/channels/{uuid}/edit", 303, cookie, **moved)
     visit("POST", f"{pages}/channels/{uuid}/remove", 303, cookie)
 
     visit("POST", "/tokens", 200, cookie, name="by form", days="1", scopes="teams:read")

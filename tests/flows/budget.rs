@@ -107,7 +107,7 @@ impl Scene {
 #[tokio::test]
 async fn a_day_of_checks_takes_little_more_than_one_write_unit_each() {
     let (mut rows, packed) = (Scene::start().await, Scene::start().await);
-    rows.service.test.app.service.writes_blocks = false;
+    rows.service.test.app.service.writes_blocks = None;
     let url = format!("{URL}/{}", "a".repeat(99 - URL.len()));
     let (before, now) = (rows.watch_url(&url).await, packed.watch_url(&url).await);
     // Once a day, the evidence of a successful check is written again, for two units.

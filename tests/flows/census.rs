@@ -268,20 +268,12 @@ pub(crate) fn text(value: &Value) -> &str {
 pub(crate) fn comparable(mut dump: Dump) -> Dump {
     // Evidence has measured times as well.
     dump.retain(|(pk, sk), _| !pk.starts_with("R#") && !sk.starts_with("V#"));
-    for ((_, sk), item) in &mut dump {
-        if let (true, Some(row)) = (sk.starts_with("H#"), item.as_object_mut()) {
-            row.remove(TIMING);
-        }
-        forget_times(item);
-    }
+    dump.values_mut().for_each(forget_times);
     dump
 }
 
 /// The fields with measured times.
-const MEASURED: [&str; 3] = ["response_time", "slowest_ms", "ms"];
-
-/// The attribute of a check's row that contains its timing.
-const TIMING: &str = "t";
+const MEASURED: [&str; 4] = ["response_time", "phases", "slowest_ms", "ms"];
 
 fn forget_times(value: &mut Value) {
     match value {

@@ -4,7 +4,7 @@ use std::fs;
 
 use jiff::SignedDuration;
 use vedette_domain::accounts::plan::Plan;
-use vedette_domain::checks::check::{Finish, ToolResult};
+use vedette_domain::checks::check::{Finish, Phases, StatusResult, ToolResult};
 use vedette_domain::checks::load::{BUCKETS_SAVE_PER_MILLION, Load};
 use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::id::CheckId;
@@ -65,7 +65,7 @@ const LINE_OVERHEAD_BYTES: f64 = 26.0;
 /// A line of any other function with Lambda's own lines, as measured.
 const LINE_LOG_BYTES: f64 = 1_560.0;
 /// The size of a check in the history: its share of its block, including what DynamoDB adds to each item.
-const CHECK_BYTES: f64 = 11.5;
+const CHECK_BYTES: f64 = 17.0;
 const ITEM_OVERHEAD_BYTES: f64 = 100.0;
 const CHECKS_PER_DAY: u32 = 24 * 60 / 5;
 /// 532 bytes for a check over TLS, including packet headers.
@@ -281,7 +281,12 @@ async fn writes_of_a_check() -> f64 {
         let response = f64::from(10_000 + number * 7_919 % 15_000) / 100.0;
         test.set_clock(slot + SignedDuration::from_millis(i64::from(number * 7_919 % 6_000)));
         let code = if number <= 2 { 503 } else { 200 };
-        let result = status_result(&url, code, response);
+        let phases = Phases {
+            lookup: Some(3 + number * 7 % 20),
+            connect: Some(18 + number * 5 % 11),
+            tls: Some(30 + number * 3 % 17),
+        };
+        let result = StatusResult { phases: Some(phases), ..status_result(&url, code, response) };
         let evidence = status_evidence(&result, "OK", "a page");
         let check = CheckId::automatic(site, Tool::Status, RunReason::Scheduled, slot);
         let finish = Finish::Completed(ToolResult::Status(result));

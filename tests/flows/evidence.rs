@@ -77,8 +77,8 @@ async fn an_issue_keeps_its_first_response_and_the_newest_that_differs() {
     );
     let cookie = first.headers.iter().find(|header| header.name == "set-cookie");
     assert_eq!(cookie.expect("a cookie").value, "[redacted]");
-    let names: Vec<&str> = first.timing.phases().map(|(name, _)| name).collect();
-    assert_eq!(names, ["DNS", "TCP", "First byte"]);
+    let is_known = first.timing.phases().map(|phase| phase.is_some());
+    assert_eq!(is_known, [true, true, false, true], "there is no TLS handshake");
     // The headers and the digest of the previous successful check, without text.
     let good = evidence.good.expect("evidence").evidence;
     assert_eq!(good.status_line.as_deref(), Some("HTTP/1.1 200 OK"));

@@ -4,8 +4,10 @@ use serde_json::json;
 use vedette_domain::accounts::account::{Role, Scope};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::checks::check::{CheckError, Finish};
-use vedette_domain::id::CheckId;
-use vedette_testkit::{member_of, new_team};
+use vedette_domain::checks::history::block::BlockVersion;
+use vedette_domain::id::{CheckId, SiteId};
+use vedette_testkit::{Member, member_of, new_team};
+use vedette_tests::Service;
 
 use crate::results::{HARMLESS, HOSTILE, certificate, dns, end, links, performance, status};
 use crate::site::watched;
@@ -55,9 +57,18 @@ async fn the_history_is_filtered_and_paged() {
     }
 }
 
+/// Only this code is a failure from now on.
+async fn judge(service: &Service, owner: &Member, site: SiteId, code: u16) {
+    let settings = json!({ "incident_status_codes": [code] });
+    let settings = json!({ "tools": { "status": { "settings": settings } } });
+    let body = json!({ "url": "https://a.test/", "name": "A", "monitoring_settings": settings });
+    let changed = service.client(owner).patch(&format!("/sites/{site}"), &body).await;
+    assert_eq!(changed.status, 200, "{changed:?}");
+}
+
 #[tokio::test]
 async fn the_history_has_four_outcomes_and_pages_by_day() {
-    let (service, owner, site) = watched().await;
+    let (mut service, owner, site) = watched().await;
     let error = CheckError {
         message: "no memory".to_owned(),
         code: "out_of_memory".to_owned(),
@@ -122,14 +133,19 @@ async fn the_history_has_four_outcomes_and_pages_by_day() {
     }
     assert_eq!(browser.get(&format!("{path}?outcome=ok&day=x")).await.status(), 422);
 
-    // Older checks are judged by the present settings.
-    let codes = json!({ "url": "https://a.test/", "name": "A", "monitoring_settings": { "tools": { "status": { "settings": {
-        "incident_status_codes": [500]
-    } } } } });
-    let changed = service.client(&owner).patch(&format!("/sites/{site}"), &codes).await;
-    assert_eq!(changed.status, 200, "{changed:?}");
-    let page = browser.get(&format!("{path}?outcome=ok")).await;
-    assert_eq!(rows(said(&page)), 1, "the 404");
+    // Checks keep how they were judged. Those of earlier versions are judged by the present settings.
+    judge(&service, &owner, site, 500).await;
+    for version in [BlockVersion::Two, BlockVersion::One] {
+        service.test.app.service.writes_blocks = Some(version);
+        service.advance_minutes(1);
+        end(&service, site, status(404, 9.0)).await;
+    }
+    judge(&service, &owner, site, 404).await;
+    let browser = Browser::of(&service.test, owner.user).await;
+    for (outcome, shown) in [("ok", 1), ("failed", 2)] {
+        let page = browser.get(&format!("{path}?outcome={outcome}")).await;
+        assert_eq!(rows(said(&page)), shown, "{outcome}: {}", said(&page));
+    }
 }
 
 #[tokio::test]

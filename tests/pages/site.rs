@@ -1,7 +1,7 @@
 //! The page of a site: its sections, their ranges, and what hostile sites put into them.
 
 use serde_json::{Value, json};
-use vedette_domain::checks::check::{CheckError, Finish, StatusResult, ToolResult};
+use vedette_domain::checks::check::{CheckError, Finish, Phases, StatusResult, ToolResult};
 use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::expectations::Unmet;
 use vedette_domain::id::{CheckId, SiteId};
@@ -436,6 +436,65 @@ async fn what_draws_the_plot_is_loaded_where_there_is_something_to_draw() {
         assert_eq!(file.headers()["content-type"], "text/javascript; charset=utf-8");
         assert_eq!(file.headers()["cache-control"], "public, max-age=31536000, immutable");
     }
+}
+
+#[tokio::test]
+async fn the_chart_of_a_day_shows_phases_and_how_long_outages_and_maintenance_were() {
+    let (service, owner, site) = watched().await;
+    let browser = Browser::of(&service.test, owner.user).await;
+    let checked = async |code: u16, phases: Option<Phases>| {
+        let Finish::Completed(ToolResult::Status(result)) = status(code, 200.0) else { panic!() };
+        let result = StatusResult { phases, ..result };
+        end(&service, site, Finish::Completed(ToolResult::Status(result))).await;
+        service.advance_minutes(5);
+    };
+    let path = format!("/sites/{site}");
+    checked(200, None).await;
+    let page = browser.get(&path).await;
+    assert!(!said(&page).contains("First byte") && !said(&page).contains("class=\"ph "));
+
+    let phases = Some(Phases { lookup: Some(20), connect: Some(30), tls: Some(50) });
+    for code in [503, 503, 200, 200] {
+        checked(code, phases).await;
+    }
+    let instance = json!({ "duration_minutes": 30 });
+    let windows = format!("/teams/{}/maintenance-windows", owner.team);
+    let window = service.client(&owner).post(&windows, &instance).await;
+    assert_eq!(window.status, 201, "{window:?}");
+    for _ in 0..7 {
+        checked(200, phases).await;
+    }
+    let page = browser.get(&path).await;
+    let shown = text(said(&page));
+    for part in [
+        "Down 10 min",
+        "Maintenance 30 min",
+        "DNS TCP TLS First byte Down Maintenance",
+        "200 ms 200 ms 20 ms 30 ms 50 ms 100 ms",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    for part in ["ph p1", "pl p1", "ph p2", "ph p3", "ph p4 ok", "maint", "band"] {
+        assert!(said(&page).contains(&format!("<path class=\"{part}\" d=\"M")), "{part}");
+    }
+    let csv = browser.get(&format!("{path}/response-times.csv")).await;
+    let rows: Vec<&str> = body(&csv).lines().collect();
+    assert_eq!(
+        rows[..3],
+        [
+            "time,up,response_time_ms,lookup_ms,connect_ms,tls_ms,first_byte_ms",
+            "2026-11-20T09:54:00Z,true,200.00,,,,",
+            "2026-11-20T09:59:00Z,false,200.00,20,30,50,100",
+        ]
+    );
+    assert_eq!(rows.len(), 13);
+
+    // A window that is over is forgotten when another one is saved. Checks say that they were in it.
+    let later = json!({ "duration_minutes": 30, "starts_at": "2026-12-01T00:00" });
+    let saved = service.client(&owner).post(&windows, &later).await;
+    assert_eq!(saved.status, 201, "{saved:?}");
+    let page = browser.get(&path).await;
+    assert!(text(said(&page)).contains("Maintenance 25 min"), "{}", text(said(&page)));
 }
 
 #[tokio::test]

@@ -15,6 +15,8 @@ function inShort(seconds) {
 // The distances between two labels of the time axis that may be used, in seconds.
 const MINUTES = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080, 20160, 40320, 80640];
 
+const number = (text) => (text ? parseInt(text) : null);
+
 // Times and values of the table, the oldest first: each row in the middle of that part of its time that is on the axis.
 // What has no row is a gap. The axis is as long as that of the picture: a time without a value is at each end of it.
 function read(part) {
@@ -30,7 +32,7 @@ function read(part) {
   for (const row of rows) {
     const start = Date.parse(row.querySelector("time").dateTime) / 1000;
     if (start > starts.at(-1) + step * part.dataset.reach) push(start, (times.at(-1) + start) / 2, () => null);
-    push(start, (Math.max(start, from) + Math.min(start + step, to)) / 2, (place) => parseInt(row.cells[place + 1].textContent));
+    push(start, (Math.max(start, from) + Math.min(start + step, to)) / 2, (place) => number(row.cells[place + 1].textContent));
   }
   push(to, to, () => null);
   return [starts, times, ...values];
@@ -81,19 +83,39 @@ function draw() {
   picture.before(plot);
   picture.after(below);
 
-  const [starts, times, means, upper] = read(part);
+  const [starts, times, means, upper, ...phases] = read(part);
+  const names = [...part.querySelectorAll("thead th")].slice(3).map((head) => head.textContent);
+  // The time that passed until the end of each phase; the last phase ends with the whole.
+  let passed = times.map(() => 0);
+  const stack = phases.slice(0, -1).map((phase) => (passed = phase.map((ms, place) => (ms == null ? null : passed[place] + ms))));
   // The picture that is not shown has the colors.
   const color = (of) => getComputedStyle(picture.querySelector(of));
   const faint = { stroke: () => color(".grid").stroke, width: 1 };
   const axis = { stroke: () => getComputedStyle(below).color, grid: faint, ticks: { show: false }, font: "12px Inter, system-ui, sans-serif" };
   const [checks, failed] = [".dots", ".failed"].map((path) => points(picture, path, part.dataset));
-  const bands = part.dataset.bands.split(" ").filter(Boolean).map((band) => band.split("-").map(Number));
+  const bands = JSON.parse(part.dataset.bands);
+  const instant = (place) => Number(part.dataset.from) + place * (part.dataset.to - part.dataset.from);
+  const isNarrow = plot.clientWidth < 500;
+  const lines = Math.max(0, ...bands.map(([, , , , label]) => label?.[0] ?? 0));
+  const pale = (color, percent) => `color-mix(in srgb, ${color} ${percent}%, transparent)`;
   function drawBands({ ctx, bbox, valToPos }) {
+    const ratio = devicePixelRatio;
+    const end = bbox.left + bbox.width;
     ctx.save();
-    ctx.fillStyle = `color-mix(in srgb, ${getComputedStyle(part.querySelector(".legend .down i")).backgroundColor} 14%, transparent)`;
-    for (const [from, to] of bands) {
-      const [left, right] = [from, to].map((at) => Math.min(Math.max(valToPos(at, "x", true), bbox.left), bbox.left + bbox.width));
-      if (right > left) ctx.fillRect(left, bbox.top, Math.max(right - left, 2), bbox.height);
+    ctx.font = `600 ${12 * ratio}px Inter, system-ui, sans-serif`;
+    for (const [isDown, from, to, lasted, label] of bands) {
+      const [left, right] = [from, to].map((place) => Math.min(Math.max(valToPos(instant(place), "x", true), bbox.left), end));
+      if (right <= left) continue;
+      ctx.fillStyle = pale(getComputedStyle(part.querySelector(isDown ? ".legend .down i" : ".legend .info i")).backgroundColor, 14);
+      ctx.fillRect(left, bbox.top, Math.max(right - left, 2), bbox.height);
+      const [line, isMain] = label ?? [];
+      if (!label || (isNarrow && !isMain)) continue;
+      const words = isNarrow ? lasted : `${isDown ? "Down" : "Maintenance"} ${lasted}`;
+      const half = ctx.measureText(words).width / 2;
+      const middle = Math.min(Math.max((left + right) / 2, bbox.left + half), end - half);
+      ctx.fillStyle = color(isDown ? ".mark" : ".mm").fill;
+      ctx.textAlign = "center";
+      ctx.fillText(words, middle, bbox.top - (6 + 16 * line) * ratio);
     }
     ctx.restore();
   }
@@ -133,22 +155,29 @@ function draw() {
   }
   function showValue({ cursor }) {
     const mean = means[cursor.idx];
-    hint.textContent = mean == null ? HINT : `${inZone.format(dated(starts[cursor.idx]))}: ${mean} ms${upper ? `, 95th percentile ${upper[cursor.idx]} ms` : ""}`;
+    const parts = phases.map((phase, place) => `${names[place]} ${phase[cursor.idx]}`);
+    const of = phases[0]?.[cursor.idx] == null ? "" : ` (${parts.join(", ")})`;
+    hint.textContent = mean == null ? HINT : `${inZone.format(dated(starts[cursor.idx]))}: ${mean} ms${of}${upper ? `, 95th percentile ${upper[cursor.idx]} ms` : ""}`;
   }
+  const partColor = (place) => color(`.ph.p${place + 1}`).fill;
+  // From the top: the last phase is between the whole and the lines below.
+  const areas = stack.length ? [1, 5, 4, 3] : [];
   const options = {
     width: plot.clientWidth,
     height: 240,
+    padding: [16 * (lines + 1), null, null, null],
     legend: { show: false },
     scales: { x: { range: (_, min, max) => [min, max] }, y: { range: (_, __, top) => [0, top * 1.05] } },
     // A lone value has no line, but a point.
-    series: [{}, { stroke: () => color(".line").stroke, fill: () => `color-mix(in srgb, ${color(".line").stroke} 10%, transparent)`, width: 1.5, points: { show: means.length < 40, size: 4 } }, ...(upper ? [{ stroke: () => getComputedStyle(below).color, dash: [3, 3], width: 1.25, points: { show: false } }] : [])],
+    series: [{}, { stroke: () => color(".line").stroke, fill: () => pale(color(".line").stroke, 10), width: 1.5, points: { show: means.length < 40, size: 4 } }, ...(upper ? [{ stroke: () => getComputedStyle(below).color, dash: [3, 3], width: 1.25, points: { show: false } }] : []), ...stack.map((_, place) => ({ stroke: () => partColor(place), fill: () => pale(partColor(place), 26), width: 1, points: { show: false } }))],
+    bands: areas.slice(0, -1).map((series, place) => ({ series: [series, areas[place + 1]], fill: () => pale(partColor(3 - place), place ? 26 : 16) })),
     axes: [
       { ...axis, grid: { show: false }, incrs: MINUTES.map((minutes) => 60 * minutes), space: 70, size: 30, values: (_, ticks) => ticks.map(inShort) },
       { ...axis, size: 70, values: (_, ticks) => ticks.map((ms) => `${ms} ms`) },
     ],
     hooks: { drawClear: [drawBands], draw: [drawChecks], setScale: [showScale], setCursor: [showValue] },
   };
-  drawn = new uPlot(options, upper ? [times, means, upper] : [times, means], plot);
+  drawn = new uPlot(options, [times, means, ...(upper ? [upper] : []), ...stack], plot);
   // The pointer is where it was.
   if (left >= 0) drawn.setCursor({ left, top });
 }

@@ -284,6 +284,9 @@ pub(crate) struct Plot<'a> {
     pub(crate) values: &'a [(usize, f64)],
     /// A second line, above the first.
     pub(crate) upper: &'a [(usize, f64)],
+    /// What some of the values consist of, from the bottom: each line is a part on top of the parts before it, and the
+    /// last line has the values themselves. All lines have the same places.
+    pub(crate) stack: &'a [Vec<(usize, f64)>],
     /// Single values, each with its distance from the left, from 0 to 1. A value above the top is drawn at the top.
     pub(crate) dots: &'a [(f64, f64)],
     /// Where a failure left no value, from 0 to 1.
@@ -298,10 +301,79 @@ pub(crate) struct Plot<'a> {
     /// A sentence that says what the plot shows and its highest value.
     pub(crate) label: &'a str,
     pub(crate) title: &'a str,
-    /// Outages: where each begins and ends, from 0 to 1, and how long it was.
-    pub(crate) bands: &'a [(f64, f64, String)],
+    /// Times that differ, in the order in which they end.
+    pub(crate) bands: &'a [Band],
     /// The labels below the plot, from left to right.
     pub(crate) ticks: &'a [Markup],
+}
+
+/// A time that differs from others.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Band {
+    pub(crate) kind: BandKind,
+    /// Where it begins and ends, from 0 to 1.
+    pub(crate) from: f64,
+    pub(crate) to: f64,
+    /// How long it was.
+    pub(crate) lasted: String,
+}
+
+/// Why a time differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BandKind {
+    /// An outage.
+    Down,
+    Maintenance,
+}
+
+impl BandKind {
+    /// The class of the area and that of the label, and the word of the label.
+    const fn look(self) -> (&'static str, &'static str, &'static str) {
+        match self {
+            Self::Down => ("band", "mark", "Down"),
+            Self::Maintenance => ("maint", "mark mm", "Maintenance"),
+        }
+    }
+}
+
+/// The label above a band.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct BandLabel {
+    /// Which band it is for.
+    pub(crate) band: usize,
+    /// The middle of the part that is shown, from 0 to 1.
+    middle: f64,
+    /// The line that it is on, counted from the plot, so that it does not touch a newer one.
+    pub(crate) line: usize,
+    /// Whether there is room for it on a phone: it is the newest or the longest.
+    pub(crate) is_main: bool,
+}
+
+/// The most bands that all have labels without crowding. Of more, the newest and the longest have one.
+const LABELED_BANDS: usize = 3;
+/// Labels whose middles are closer than this part of the width touch.
+const LABEL_WIDTH: f64 = 0.17;
+
+/// The labels of bands, the newest first.
+pub(crate) fn labels(bands: &[Band]) -> Vec<BandLabel> {
+    let shown = |band: &Band| (band.from.clamp(0.0, 1.0), band.to.clamp(0.0, 1.0));
+    let length = |band: &Band| band.to - band.from;
+    let longest = (0..bands.len()).max_by(|one, other| {
+        length(&bands[*one]).total_cmp(&length(&bands[*other])).then(other.cmp(one))
+    });
+    let mut labels: Vec<BandLabel> = Vec::new();
+    for (band, of) in bands.iter().enumerate().rev() {
+        let is_main = labels.is_empty() || Some(band) == longest;
+        if !is_main && bands.len() > LABELED_BANDS {
+            continue;
+        }
+        let (from, to) = shown(of);
+        let middle = f64::midpoint(from, to);
+        let touches = |newer: &&BandLabel| (newer.middle - middle).abs() < LABEL_WIDTH;
+        let line = labels.iter().filter(touches).map(|newer| newer.line + 1).max().unwrap_or(0);
+        labels.push(BandLabel { band, middle, line, is_main });
+    }
+    labels
 }
 
 /// The step of the grid: a round number.
@@ -313,14 +385,16 @@ fn step(top: f64) -> f64 {
     found.unwrap_or(least)
 }
 
-/// The most bands that show their duration above them without crowding.
-const NAMED_BANDS: usize = 3;
-
 pub(crate) fn plot(plot: &Plot<'_>) -> Markup {
     let step = step(plot.top);
     let top = step * f64::from(GRID);
-    let (line, area) = lines(plot, plot.values, top);
-    let (upper, _) = lines(plot, plot.upper, top);
+    let (line, area) = lines(plot, plot.values, None, top);
+    let (upper, _) = lines(plot, plot.upper, None, top);
+    let below = std::iter::once(None).chain(plot.stack.iter().map(|part| Some(part.as_slice())));
+    let stack: Vec<_> =
+        plot.stack.iter().zip(below).map(|(part, below)| lines(plot, part, below, top)).collect();
+    let labels = labels(plot.bands);
+    let lines_above = labels.iter().map(|label| label.line).max().unwrap_or(0);
     let (mut dots, mut marks) = (String::new(), String::new());
     for (x, value) in plot.dots {
         // Writing to a string cannot fail.
@@ -335,12 +409,16 @@ pub(crate) fn plot(plot: &Plot<'_>) -> Markup {
     };
     html! {
         div.drawn {
-            div.plot role="img" aria-label=(plot.label) data-top=(top) {
+            div.plot.two[lines_above == 1].more[lines_above > 1] role="img" aria-label=(plot.label) data-top=(top) {
                 svg {
                     svg viewBox={ "0 0 " (WIDTH) " " (PLOT) } preserveAspectRatio="none" width="100%" height="100%" {
                         @for part in 0..=GRID { path.grid d={ "M0 " (PLOT / f64::from(GRID) * f64::from(part)) "H" (WIDTH) } {} }
-                        @for (from, to, _) in plot.bands { path.band d=(band(*from, *to)) {} }
-                        path.area d=(area) {}
+                        @for Band { kind, from, to, .. } in plot.bands { path class=(kind.look().0) d=(band(*from, *to)) {} }
+                        @if stack.is_empty() { path.area d=(area) {} }
+                        @for (place, (line, area)) in stack.iter().enumerate() {
+                            path class={ "ph " (part_class(place)) } d=(area) {}
+                            @if place + 1 < stack.len() { path class={ "pl " (part_class(place)) } d=(line) {} }
+                        }
                         @if !dots.is_empty() { path.dots d=(dots) {} }
                         @if !upper.is_empty() { path.p95 d=(upper) {} }
                         path.line d=(line) { title { (plot.title) } }
@@ -351,12 +429,11 @@ pub(crate) fn plot(plot: &Plot<'_>) -> Markup {
                             (step * f64::from(part)) "\u{202f}" (plot.unit)
                         }
                     }
-                    @if plot.bands.len() <= NAMED_BANDS {
-                        @for (from, to, lasted) in plot.bands {
-                            @let middle = f64::midpoint(*from, *to).clamp(0.0, 1.0);
-                            text.mark x={ (format!("{:.1}", middle * 100.0)) "%" } y="0" dy="-6" text-anchor=(anchor(middle)) {
-                                tspan.wide { "Down " } (lasted)
-                            }
+                    @for BandLabel { band, middle, line, is_main } in labels {
+                        @let Band { kind, lasted, .. } = &plot.bands[band];
+                        @let (_, class, word) = kind.look();
+                        text class={ (class) @if !is_main { " wide" } } x={ (format!("{:.1}", middle * 100.0)) "%" } y="0" dy=(-6 - 16 * line as i32) text-anchor=(anchor(middle)) {
+                            tspan.wide { (word) " " } (lasted)
                         }
                     }
                 }
@@ -376,35 +453,50 @@ const fn anchor(middle: f64) -> &'static str {
     }
 }
 
-/// The line through some values, and the area below it.
-fn lines(plot: &Plot<'_>, values: &[(usize, f64)], top: f64) -> (String, String) {
+/// The class of a part of a stack, counted from the bottom.
+pub(crate) fn part_class(part: usize) -> &'static str {
+    ["p1", "p2", "p3", "p4 ok"][part]
+}
+
+/// The line through some values, and the area below it, which ends at the values `below` at the same places.
+fn lines(
+    plot: &Plot<'_>,
+    values: &[(usize, f64)],
+    below: Option<&[(usize, f64)]>,
+    top: f64,
+) -> (String, String) {
     let (begin, end) = plot.axis;
     let x = |place: usize| (((place as f64) - begin) / (end - begin)).clamp(0.0, 1.0) * WIDTH;
-    let (mut line, mut area) = (String::new(), String::new());
-    let runs = values.chunk_by(|(place, _), (next, _)| place + plot.reach >= *next);
-    for run in runs {
-        let y = |value: f64| PLOT - PLOT * value / top;
+    let y = |value: f64| PLOT - PLOT * value / top;
+    let points = |run: &[(usize, f64)]| match *run {
         // A single value becomes a short line.
-        let points = match *run {
-            [(place, value)] => vec![(x(place), y(value)), (x(place + 1), y(value))],
-            _ => {
-                let at = |(place, value): &(usize, f64)| {
-                    (f64::midpoint(x(*place), x(place + 1)), y(*value))
-                };
-                run.iter().map(at).collect()
+        [(place, value)] => vec![(x(place), y(value)), (x(place + 1), y(value))],
+        _ => {
+            let at =
+                |(place, value): &(usize, f64)| (f64::midpoint(x(*place), x(place + 1)), y(*value));
+            run.iter().map(at).collect::<Vec<_>>()
+        }
+    };
+    let (mut line, mut area) = (String::new(), String::new());
+    let mut first = 0;
+    for run in values.chunk_by(|(place, _), (next, _)| place + plot.reach >= *next) {
+        let upper = points(run);
+        let lower = match below.and_then(|below| below.get(first..first + run.len())) {
+            Some(below) => points(below),
+            None => {
+                let ends = [upper.first(), upper.last()];
+                ends.into_iter().flatten().map(|(x, _)| (*x, PLOT)).collect()
             }
         };
-        for (place, (x, y)) in points.iter().enumerate() {
-            // Writing to a string cannot fail.
+        first += run.len();
+        // Writing to a string cannot fail.
+        for (place, (x, y)) in upper.iter().enumerate() {
             let _ = write!(line, "{}{x:.1} {y:.1}", if place == 0 { 'M' } else { 'L' });
         }
-        if let [(first, _), .., (last, _)] = points[..] {
-            let _ = write!(area, "M{first:.1} {PLOT}");
-            for (x, y) in &points {
-                let _ = write!(area, "L{x:.1} {y:.1}");
-            }
-            let _ = write!(area, "L{last:.1} {PLOT}z");
+        for (place, (x, y)) in upper.iter().chain(lower.iter().rev()).enumerate() {
+            let _ = write!(area, "{}{x:.1} {y:.1}", if place == 0 { 'M' } else { 'L' });
         }
+        area.push('z');
     }
     (line, area)
 }
@@ -450,32 +542,69 @@ mod tests {
         assert_eq!(sparkline(&[None, None], None).into_string(), "<span></span>");
     }
 
+    const EMPTY: Plot<'_> = Plot {
+        values: &[],
+        upper: &[],
+        stack: &[],
+        dots: &[],
+        marks: &[],
+        axis: (0.0, 1.0),
+        reach: 1,
+        top: 120.0,
+        unit: "ms",
+        label: "",
+        title: "",
+        bands: &[],
+        ticks: &[],
+    };
+
     #[test]
     fn a_line_is_broken_where_there_is_nothing() {
         let plot = Plot {
             values: &[(0, 60.0), (2, 120.0), (3, 30.0)],
-            upper: &[],
             dots: &[(0.5, 50.0), (0.75, 900.0)],
             marks: &[0.25],
             axis: (0.0, 4.0),
-            reach: 1,
-            top: 120.0,
-            unit: "ms",
-            label: "",
-            title: "",
-            bands: &[],
-            ticks: &[],
+            ..EMPTY
         };
-        let (line, area) = lines(&plot, plot.values, 200.0);
+        let (line, area) = lines(&plot, plot.values, None, 200.0);
         assert_eq!(line, "M0.0 168.0L250.0 168.0M625.0 96.0L875.0 204.0");
         assert_eq!(area.matches('z').count(), 2);
-        let (line, _) = lines(&Plot { reach: 2, ..plot }, plot.values, 200.0);
+        let (line, _) = lines(&Plot { reach: 2, ..plot }, plot.values, None, 200.0);
         assert_eq!(line.matches('M').count(), 1);
-        let (line, _) = lines(&Plot { axis: (0.5, 2.5), ..plot }, plot.values, 200.0);
+        let (line, _) = lines(&Plot { axis: (0.5, 2.5), ..plot }, plot.values, None, 200.0);
         assert_eq!(line, "M0.0 168.0L250.0 168.0M875.0 96.0L1000.0 204.0", "a part of a place");
         let drawn = super::plot(&plot).into_string();
         assert!(drawn.contains(r#"<path class="dots" d="M500 180h0M750 0h0">"#), "{drawn}");
         assert!(drawn.contains(r#"<path class="failed" d="M250.0 240v-14">"#), "{drawn}");
+    }
+
+    #[test]
+    fn the_parts_of_a_stack_lie_on_each_other() {
+        let parts = [vec![(0, 20.0), (1, 40.0)], vec![(0, 60.0), (1, 120.0)]];
+        let plot = Plot { values: &parts[1], stack: &parts, axis: (0.0, 2.0), ..EMPTY };
+        let (_, area) = lines(&plot, &parts[1], Some(&parts[0]), 240.0);
+        assert_eq!(area, "M250.0 180.0L750.0 120.0L750.0 200.0L250.0 220.0z");
+        let drawn = super::plot(&plot).into_string();
+        let classes = ["\"ph p1\"", "\"pl p1\"", "\"ph p2\"", "\"line\""];
+        let places: Vec<_> = classes.map(|class| drawn.find(class)).to_vec();
+        assert!(places.is_sorted() && places[0].is_some(), "{drawn}");
+        assert!(!drawn.contains("\"area\"") && !drawn.contains("\"pl p2\""), "{drawn}");
+    }
+
+    #[test]
+    fn labels_of_bands_do_not_touch_and_the_newest_and_the_longest_have_one() {
+        let band =
+            |from: f64, to: f64| Band { kind: BandKind::Down, from, to, lasted: String::new() };
+        let shown = |bands: &[Band]| -> Vec<(usize, usize, bool)> {
+            labels(bands).iter().map(|of| (of.band, of.line, of.is_main)).collect()
+        };
+        assert_eq!(shown(&[]), []);
+        assert_eq!(shown(&[band(0.1, 0.2), band(0.8, 0.81)]), [(1, 0, true), (0, 0, true)]);
+        let close = [band(-0.5, 0.02), band(0.05, 0.06), band(0.1, 0.11)];
+        assert_eq!(shown(&close), [(2, 0, true), (1, 1, false), (0, 2, true)]);
+        let many = [0.0, 0.25, 0.5, 0.75, 0.875].map(|from| band(from, from + 0.03125));
+        assert_eq!(shown(&many), [(4, 0, true), (0, 0, true)], "the first of the longest");
     }
 
     #[test]

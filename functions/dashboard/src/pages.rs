@@ -117,6 +117,7 @@ pub const PAGES: &[Page] = &[
     get("checks.list", "/sites/{site}/checks", Member, Site(View, &checks::list::list)),
     get("checks.show", "/checks/{check}", Member, Check(View, &checks::show::show)),
     post("sites.run", "/sites/{site}/checks", CheckRunner, Site(RunChecks, &sites::show::run)),
+    get("sites.response-times", "/sites/{site}/response-times.csv", Member, Site(View, &sites::show::response_times)),
     get("reports.show", "/sites/{site}/report", Member, Site(View, &reports::show)),
     get("reports.csv", "/sites/{site}/report.csv", Member, Site(View, &reports::csv)),
     get("sites.ask-to-edit", "/sites/{site}/edit", Member, Site(ManageSites, &sites::edit::ask_to_edit)),

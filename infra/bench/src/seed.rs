@@ -13,8 +13,8 @@ use dynoxide::{Database, ImportOptions};
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use serde_json::json;
-use vedette_domain::checks::check::{Check, CheckError, Finish, StatusResult, ToolResult};
-use vedette_domain::checks::history::block::{Block, PackedCheck};
+use vedette_domain::checks::check::{Check, CheckError, Finish, Phases, StatusResult, ToolResult};
+use vedette_domain::checks::history::block::{Block, BlockVersion, PackedCheck};
 use vedette_domain::checks::history::{Day, Kind, day_of, day_start};
 use vedette_domain::checks::pointer::Latest;
 use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
@@ -178,7 +178,7 @@ fn packed(
                 let check = packed_check(*slot)?;
                 match &mut block {
                     Some(block) => block.push(&check)?,
-                    None => block = Some(Block::begin(&check)?),
+                    None => block = Some(Block::begin(BlockVersion::Two, &check)?),
                 }
             }
             let Some(block) = block else { continue };
@@ -199,7 +199,10 @@ fn packed_check(slot: Timestamp) -> Result<PackedCheck, Box<dyn Error>> {
     let hundredths = 10_000 + slot.as_millisecond().wrapping_mul(7_919) / 1_000 % 20_000;
     let response_time = f64::from(u32::try_from(hundredths)?) / 100.0;
     let completed_at = slot.checked_add(SignedDuration::from_millis(hundredths / 100 + 3))?;
-    Ok(PackedCheck { slot, completed_at, result: StatusResult { response_time, ..result(true) } })
+    let tens = u32::try_from(hundredths / 1_000)?;
+    let phases = Phases { lookup: Some(tens), connect: Some(2 * tens), tls: Some(3 * tens) };
+    let result = StatusResult { response_time, phases: Some(phases), ..result(true) };
+    Ok(PackedCheck { slot, completed_at, has_failed: Some(false), result })
 }
 
 fn seeds(site: SiteId, today: Date, checks: u64) -> Result<Vec<Seed>, Box<dyn Error>> {

@@ -211,6 +211,7 @@ mod tests {
             redirect_count: 1,
             redirects: vec!["https://example.com/down".to_owned()],
             error: None,
+            phases: None,
             judged: None,
         });
         Report { verdicts: verdicts(&result, &Settings::default(), Timestamp::UNIX_EPOCH), result }

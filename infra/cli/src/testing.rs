@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 use clap::Parser as _;
 use jiff::Timestamp;
 use serde_json::Value;
+use vedette_domain::checks::history::block::BlockVersion;
 use vedette_domain::checks::schedule::TimeScale;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::ToolState;
@@ -155,7 +156,7 @@ impl Bench {
                 tools: vec![Tool::Status],
                 concurrency: None,
                 lacks_browser: false,
-                writes_blocks: true,
+                writes_blocks: Some(BlockVersion::Two),
                 creates_teams: true,
                 sends_mail: false,
                 trusted_proxies: TrustedProxies::default(),

@@ -15,6 +15,7 @@ use tracing::{debug, error, warn};
 use vedette_checker::{Config, Engines, SsrfGuardError};
 use vedette_dashboard::{Dashboard, Provider, ProviderConfig};
 use vedette_domain::alerts::link;
+use vedette_domain::checks::history::block::BlockVersion;
 use vedette_embedded::{
     Database, DatabaseError, Expiry, Folder, FolderError, Priority, Reached, Report, Watch, reach,
 };
@@ -343,7 +344,7 @@ fn adapt(config: &mut Config, send: &mut SendConfig, options: &Options, sockets:
     service.time_scale = options.minute;
     service.own_url = Some(base_url(service.base_url.as_deref(), sockets.listen));
     // No other version runs at the same time.
-    service.writes_blocks = true;
+    service.writes_blocks = Some(BlockVersion::Two);
     service.creates_teams = true;
     service.own_pages = own_pages(sockets.listen);
     service.sends_mail = send.mail.reaches_people();

@@ -944,7 +944,7 @@ mod tests {
         fs::remove_file(path(&temporary, "notes")).expect("removed");
         // Like the files of a restore that was interrupted before its last step.
         fs::write(path(&temporary, "vedette.db.new"), "half").expect("written");
-        fs::write(path(&temporary, "format"), "4").expect("written");
+        fs::write(path(&temporary, "format"), FORMAT_VERSION.to_string()).expect("written");
         folder.restore(&file, true).expect("restored");
         assert_eq!(listing(temporary.path()), ["format", "lock", DATABASE]);
         database.close().await;

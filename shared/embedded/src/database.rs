@@ -396,6 +396,7 @@ mod tests {
     use vedette_store::keys::{PK, SK};
 
     use super::*;
+    use crate::files::FORMAT_VERSION;
     use crate::{TABLE, sdk_client};
 
     #[tokio::test]
@@ -433,12 +434,15 @@ mod tests {
         }
         fs::write(&format, "1000").expect("written");
         let refused = Database::open(&folder, Fsync::Always).await.expect_err("refused");
-        let expected = "has format 1000, written by a newer version of Vedette; this version reads formats 1 to 4. \
-                        Install the newer version again";
-        assert!(refused.to_string().contains(expected), "{refused}");
+        let expected = format!(
+            "has format 1000, written by a newer version of Vedette; this version reads formats 1 to {FORMAT_VERSION}. \
+             Install the newer version again"
+        );
+        assert!(refused.to_string().contains(&expected), "{refused}");
         fs::write(&format, "1").expect("written");
         Database::open(&folder, Fsync::Always).await.expect("opened").close().await;
-        assert_eq!(fs::read_to_string(&format).expect("read"), "4", "taken over");
+        let taken_over = fs::read_to_string(&format).expect("read");
+        assert_eq!(taken_over, FORMAT_VERSION.to_string());
         fs::write(&format, "").expect("written");
         Database::open(&folder, Fsync::Always).await.expect_err("says nothing");
         fs::remove_file(&format).expect("removed");

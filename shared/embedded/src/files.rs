@@ -32,7 +32,7 @@ pub(crate) const REGULAR: [&str; 6] = [DATABASE, LOG, LOG_INDEX, FORMAT, TOKEN, 
 
 /// The version of the format of the table's items. It increases with every change that the previous version cannot
 /// read.
-pub(crate) const FORMAT_VERSION: u32 = 4;
+pub(crate) const FORMAT_VERSION: u32 = 5;
 
 /// The identity of a file, whatever its name: two names with the same identity are one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

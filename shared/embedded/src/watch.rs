@@ -265,7 +265,7 @@ mod tests {
             assert_eq!(running.watch.inspect(), [], "an editor does that");
             File::create(&path).expect("emptied");
             assert_eq!(running.fault_of(name).problem, FileProblem::Overwritten);
-            fs::write(&path, "4").expect("written");
+            fs::write(&path, FORMAT_VERSION.to_string()).expect("written");
             assert_eq!(running.watch.inspect(), []);
         }
     }

@@ -17,7 +17,7 @@ use ring::digest;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout};
 use url::Url;
-use vedette_domain::checks::check::{CheckError, StatusResult};
+use vedette_domain::checks::check::{CheckError, Phases, StatusResult};
 use vedette_domain::checks::evidence::{BODY_KEPT, Evidence, Redaction};
 use vedette_domain::expectations::{CheckMethod, Expectations};
 use vedette_domain::issues::evaluate::is_down;
@@ -149,6 +149,13 @@ struct Seen {
     response: Option<(Version, StatusCode, HeaderMap, BodyRead)>,
 }
 
+impl Seen {
+    /// The result with the phases of its requests, beside the rest.
+    fn with_phases(self, result: StatusResult) -> (StatusResult, Self) {
+        (StatusResult { phases: Phases::of(self.trace.timing()), ..result }, self)
+    }
+}
+
 /// What was read of a body.
 struct BodyRead {
     bytes: u64,
@@ -242,7 +249,7 @@ async fn run(
                     (redaction.apply(&why), may_be_ours)
                 }
                 // A body that takes longer is not waited for.
-                _ => return Ok((result, seen)),
+                _ => return Ok(seen.with_phases(result)),
             }
         }
         Ok(Ok(None)) => (format!("more than {MAX_REDIRECTS} redirects"), false),
@@ -259,7 +266,7 @@ async fn run(
         connectivity.confirm_for(guard, chain.current(), started, &why).await?;
     }
     let result = StatusResult { error: Some(why), ..result(&chain, redaction, 0, elapsed) };
-    Ok((result, seen))
+    Ok(seen.with_phases(result))
 }
 
 /// How the beginning of a body ended.
@@ -375,6 +382,7 @@ fn result(
         redirect_count: redirects.len() as u32,
         redirects,
         error: None,
+        phases: None,
         judged: None,
     }
 }

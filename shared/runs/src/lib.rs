@@ -151,11 +151,9 @@ async fn ask_locations(
 
 /// The change with its check packed, if that is possible and this process writes blocks.
 fn packed(app: &App, run: &Run, change: ToolChange, finish: &Finish, now: Timestamp) -> ToolChange {
-    if !app.service.writes_blocks {
-        return change;
-    }
+    let Some(version) = app.service.writes_blocks else { return change };
     let partition = run.site.id.partition();
-    change.packed(finish, |state| fits_a_unit(partition, run.tool(), state, now))
+    change.packed(finish, version, |state| fits_a_unit(partition, run.tool(), state, now))
 }
 
 /// The learned records that a DNS result is compared with. The records themselves are read only if some have changed,

@@ -4,6 +4,7 @@
 use std::str::FromStr;
 
 use vedette_domain::accounts::team::Team;
+use vedette_domain::checks::history::block::BlockVersion;
 use vedette_domain::checks::schedule::TimeScale;
 use vedette_domain::checks::tool::{Need, Tool};
 use vedette_domain::sites::settings::Settings;
@@ -39,8 +40,9 @@ pub struct Service {
     /// How many crawls or audits may run at a time in all processes together; `None` if one process runs them all, and
     /// shares them among teams itself.
     pub concurrency: Option<usize>,
-    /// Whether checks are packed into blocks. Versions that cannot write blocks cannot read them either.
-    pub writes_blocks: bool,
+    /// The version of the blocks that checks are packed into, if they are packed. Each process reads all versions that
+    /// it could write.
+    pub writes_blocks: Option<BlockVersion>,
     /// Whether users may create teams.
     pub creates_teams: bool,
     /// Whether this deployment sends mail.
@@ -178,7 +180,15 @@ impl Service {
             return Err(ConfigError { name: "VEDETTE_THROTTLE", problem });
         }
         let concurrency = one(read, "VEDETTE_CONCURRENCY")?;
-        let writes_blocks = one(read, "VEDETTE_BLOCKS")?.unwrap_or(false);
+        let writes_blocks = match read("VEDETTE_BLOCKS").as_deref() {
+            None | Some("false") => None,
+            Some("true") => Some(BlockVersion::One),
+            Some("2") => Some(BlockVersion::Two),
+            Some(_) => {
+                let problem = "must be false, true or 2".to_owned();
+                return Err(ConfigError { name: "VEDETTE_BLOCKS", problem });
+            }
+        };
         let creates_teams = one(read, "VEDETTE_CREATE_TEAMS")?.unwrap_or(false);
         let has_auditor = !matches!(AuditorKind::read(read)?, None | Some(AuditorKind::Nobody));
         let tools = Tool::runnable(|need| match need {

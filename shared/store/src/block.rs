@@ -14,12 +14,11 @@ use vedette_domain::id::{CheckId, Partition};
 
 use crate::StoreError;
 use crate::item::{
-    Item, Stored, expiring, expiry, item, key_of, outstanding, readable, size, stored,
+    Item, Stored, expiring, expiry, item, key_of, number, outstanding, readable, size, stored,
 };
 use crate::keys::{self, Key};
 use crate::site::tool_item;
 use crate::table::{Condition, Range, Sort, Store};
-use crate::transaction::Transaction;
 
 stored!(attributes: StoredBlock);
 
@@ -32,6 +31,9 @@ const FULL_BLOCK: usize = 24;
 struct StoredBlock {
     #[serde(rename = "b")]
     bytes: ByteBuf,
+    /// The `rev` of the state that no longer has the block; 0 if an earlier version closed it.
+    #[serde(rename = "v", default)]
+    rev: u64,
 }
 
 /// Whether a tool's item takes one write unit.
@@ -39,25 +41,27 @@ pub fn fits_a_unit(partition: Partition, tool: Tool, state: &ToolState, now: Tim
     tool_item(partition, tool, state, now).is_ok_and(|item| size(&item) <= WRITE_UNIT)
 }
 
-/// Writes a block that is full or whose day is over.
-pub(crate) fn write_closed_block<'a>(
-    transaction: Transaction<'a>,
+/// The item of a block that is full or whose day is over, and its condition. `rev` is that of the state that no longer
+/// has the block.
+pub(crate) fn closed_item(
     partition: Partition,
     tool: Tool,
-    closed: Option<&ClosedBlock>,
-) -> Result<Transaction<'a>, StoreError> {
-    let Some(ClosedBlock { place, bytes, expires_at }) = closed else { return Ok(transaction) };
-    let stored = StoredBlock { bytes: ByteBuf::from(bytes.as_slice()) };
+    ClosedBlock { place, bytes, expires_at }: &ClosedBlock,
+    rev: u64,
+) -> Result<(Item, Condition), StoreError> {
+    let stored = StoredBlock { bytes: ByteBuf::from(bytes.as_slice()), rev };
     let stored = |key| Ok::<_, StoreError>(expiring(item(&key, &stored)?, *expires_at));
     Ok(match place {
+        // A block may be written before the state, and has more checks if it is closed once more.
         BlockPlace::First(slot) => {
-            transaction.put(stored(keys::block(partition, tool, *slot))?, Condition::Absent)
+            let expression = "attribute_not_exists(pk) OR v <= :rev";
+            let is_newer = Condition::When(expression, vec![(":rev", number(rev))]);
+            (stored(keys::block(partition, tool, *slot))?, is_newer)
         }
         // A block that cannot be read is set aside, so that new checks can be saved.
         BlockPlace::Unreadable(at) => {
             let aside = stored(keys::unreadable_block(partition, tool, *at))?;
-            let listed = outstanding(aside, keys::unreadable_shard(), Some(*at));
-            transaction.put(listed, Condition::Always)
+            (outstanding(aside, keys::unreadable_shard(), Some(*at)), Condition::Always)
         }
     })
 }
@@ -65,7 +69,7 @@ pub(crate) fn write_closed_block<'a>(
 /// A closed block, and when its checks expire.
 fn read(item: Item) -> Result<(Block, Timestamp), StoreError> {
     let expires_at = expiry(&item)?;
-    let StoredBlock { bytes } = Stored::read(item)?;
+    let StoredBlock { bytes, .. } = Stored::read(item)?;
     Ok((Block::read(&bytes).map_err(StoreError::corrupt)?, expires_at))
 }
 

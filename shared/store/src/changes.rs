@@ -12,7 +12,7 @@ use vedette_domain::id::Partition;
 use vedette_domain::issues::record::IssueChange;
 use vedette_domain::sites::site::Site;
 
-use crate::block::write_closed_block;
+use crate::block::closed_item;
 use crate::channel::put_outbox;
 use crate::directory::put_newest;
 use crate::evidence::{write_evidence, write_opening};
@@ -62,7 +62,7 @@ impl Store {
     ///
     /// A conflict when anything that the changes were decided on has changed since.
     pub async fn commit(&self, changes: &Changes<'_>) -> Result<(), StoreError> {
-        if let Some(change) = changes.only_state() {
+        if let Some(change) = changes.only_packed() {
             return self.put_packed(changes, change).await;
         }
         let mut transaction = self.transaction();
@@ -92,12 +92,20 @@ impl Store {
 
     /// Saves a packed check that changes nothing but its tool's state. A put costs a quarter of a transaction with two
     /// items.
+    ///
+    /// A full block is put first: until the state is written, its checks are in the state as well, and readers take them
+    /// from there.
     async fn put_packed(
         &self,
         changes: &Changes<'_>,
-        ToolChange { state, check, .. }: &ToolChange,
+        ToolChange { state, check, closed_block, .. }: &ToolChange,
     ) -> Result<(), StoreError> {
-        let stored = tool_item(changes.site.id.partition(), check.id.tool(), state, changes.now)?;
+        let (partition, tool) = (changes.site.id.partition(), check.id.tool());
+        if let Some(closed) = closed_block {
+            let (block, condition) = closed_item(partition, tool, closed, state.rev)?;
+            self.put(block, condition).await?;
+        }
+        let stored = tool_item(partition, tool, state, changes.now)?;
         let put = self.put(stored, Condition::Rev(state.rev.saturating_sub(1))).await;
         match put {
             // DynamoDB cannot recognize a repeated put. If the answer was lost, the repeated put finds what it has
@@ -168,11 +176,15 @@ impl Store {
 }
 
 impl Changes<'_> {
-    /// The change of a packed check, if nothing else needs to be written.
+    /// The change of a packed check, if only its tool's state needs to be written.
     pub fn only_state(&self) -> Option<&ToolChange> {
+        self.only_packed().filter(|change| change.closed_block.is_none())
+    }
+
+    /// The change of a packed check, if nothing needs to be written but its tool's state, and perhaps a full block.
+    fn only_packed(&self) -> Option<&ToolChange> {
         let Self { tools: [change], issues: [], usage: None, .. } = self else { return None };
         let is_alone = change.keeping == Keeping::Packed
-            && change.closed_block.is_none()
             && change.evidence.is_empty()
             && change.day.is_none()
             && change.failing.is_none()
@@ -195,7 +207,13 @@ fn write_tool<'a>(
         Keeping::Packed => transaction,
     };
     let transaction = put_state(transaction, partition, tool, state, changes.now)?;
-    let transaction = write_closed_block(transaction, partition, tool, closed_block.as_ref())?;
+    let transaction = match closed_block {
+        Some(closed) => {
+            let (block, condition) = closed_item(partition, tool, closed, state.rev)?;
+            transaction.put(block, condition)
+        }
+        None => transaction,
+    };
     write_day(transaction, partition, tool, day.as_ref())
 }
 

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 use serde_json::Value;
 use vedette_domain::checks::check::{Check, CheckError, list_form};
-use vedette_domain::checks::evidence::Timing;
 use vedette_domain::checks::tool::{CheckStatus, Tool};
 use vedette_domain::expectations::Unmet;
 use vedette_domain::id::CheckId;
@@ -49,8 +48,8 @@ struct Row {
     updated_at: Timestamp,
     #[serde(rename = "c", default, skip_serializing_if = "Option::is_none")]
     completed_at: Option<Timestamp>,
-    #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
-    timing: Option<Timing>,
+    #[serde(rename = "f", default, skip_serializing_if = "Option::is_none")]
+    has_failed: Option<bool>,
     /// The check was in a maintenance window.
     #[serde(rename = "mw", default, skip_serializing_if = "std::ops::Not::not")]
     in_maintenance: bool,
@@ -132,7 +131,7 @@ pub(crate) fn write(check: &Check) -> Result<Written, StoreError> {
         error: check.error.clone(),
         updated_at: check.updated_at,
         completed_at: check.completed_at,
-        timing: check.timing,
+        has_failed: check.has_failed,
         in_maintenance: check.in_maintenance,
         unmet: check.unmet.clone(),
     };
@@ -175,7 +174,7 @@ pub(crate) fn read(item: Item) -> Result<(Check, bool), StoreError> {
         error: row.error,
         updated_at: row.updated_at,
         completed_at: row.completed_at,
-        timing: row.timing,
+        has_failed: row.has_failed,
         in_maintenance: row.in_maintenance,
         unmet: row.unmet,
     };

@@ -25,6 +25,7 @@ use std::sync::atomic::{AtomicI64, AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use vedette_domain::checks::history::block::BlockVersion;
 use vedette_domain::checks::schedule::TimeScale;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::source::TrustedProxies;
@@ -90,7 +91,7 @@ impl TestApp {
             tools: vec![Tool::Status],
             concurrency: None,
             lacks_browser: false,
-            writes_blocks: true,
+            writes_blocks: Some(BlockVersion::Two),
             creates_teams: true,
             sends_mail: false,
             trusted_proxies: TrustedProxies::default(),

@@ -47,6 +47,7 @@ pub fn status_result(url: &str, code: u16, response_time: f64) -> StatusResult {
         redirect_count: 0,
         redirects: Vec::new(),
         error: (code == 0).then(|| "connection refused".to_owned()),
+        phases: None,
         judged: None,
     }
 }

@@ -48,6 +48,7 @@ async fn an_automatic_check_says_why_it_ran_and_was_created_at_its_slot() {
         "result": {
           "code": 200,
           "effective_url": "http://127.0.0.1:PORT",
+          "phases": { "connect": "<ms>", "lookup": "<ms>" },
           "redirect_count": 0,
           "redirected": false,
           "response_time": "<ms>",
@@ -104,7 +105,16 @@ async fn an_on_demand_check_is_pending_and_then_completed() {
         "automatic": false,
         "completed_at": "2026-11-20T09:55:00+00:00",
         "created_at": "2026-11-20T09:54:00+00:00",
-        "result": "<HTTP 200>",
+        "result": {
+          "code": 200,
+          "effective_url": "http://127.0.0.1:PORT",
+          "phases": { "connect": "<ms>", "lookup": "<ms>" },
+          "redirect_count": 0,
+          "redirected": false,
+          "response_time": "<ms>",
+          "up": true,
+          "url": "http://127.0.0.1:PORT"
+        },
         "run_reason": null,
         "site": "<the site>",
         "status": "completed",
@@ -210,6 +220,7 @@ async fn a_target_that_cannot_be_reached_is_a_completed_check_of_a_site_that_is_
           "code": 0,
           "effective_url": "http://127.0.0.1:1",
           "error": "connection refused",
+          "phases": { "connect": "<ms>", "lookup": "<ms>" },
           "redirect_count": 0,
           "redirected": false,
           "response_time": "<ms>",

@@ -46,7 +46,16 @@ async fn an_open_issue_is_shown_whole() {
           "automatic": true,
           "completed_at": "2026-11-20T09:54:00+00:00",
           "created_at": "2026-11-20T09:54:00+00:00",
-          "result": "<HTTP 503>",
+          "result": {
+            "code": 503,
+            "effective_url": "http://127.0.0.1:PORT",
+            "phases": { "connect": "<ms>", "lookup": "<ms>" },
+            "redirect_count": 0,
+            "redirected": false,
+            "response_time": "<ms>",
+            "up": false,
+            "url": "http://127.0.0.1:PORT"
+          },
           "run_reason": "scheduled",
           "site": "<the site>",
           "status": "completed",

@@ -22,7 +22,8 @@ async fn shown(service: &Service, owner: &Member, names: &[(&str, &str)]) -> Str
     let text = answer.body.as_str().expect("a text").to_owned();
     let text = names.iter().fold(text, |text, (from, to)| text.replace(from, to));
     let lines = text.lines().filter(|line| !line.starts_with('#')).map(|line| {
-        let is_time = line.starts_with("vedette_site_response_time_seconds");
+        let times = ["vedette_site_response_time_seconds", "vedette_site_phase_seconds"];
+        let is_time = times.iter().any(|name| line.starts_with(name));
         match line.rsplit_once(' ') {
             Some((series, value)) if is_time => {
                 assert!((0.0..30.0).contains(&value.parse::<f64>().expect("seconds")), "{line}");
@@ -80,6 +81,9 @@ async fn a_site_is_shown_before_its_first_check_while_it_is_up_and_while_it_is_d
     vedette_site_last_check_timestamp_seconds{site="A"} 1795168500
     vedette_site_monitored{site="A"} 1
     vedette_site_monitored{site="B"} 0
+    vedette_site_phase_seconds{site="A",phase="connect"} <s>
+    vedette_site_phase_seconds{site="A",phase="first_byte"} <s>
+    vedette_site_phase_seconds{site="A",phase="lookup"} <s>
     vedette_site_response_time_seconds{site="A"} <s>
     vedette_site_up{site="A"} 1
     "#);
@@ -98,6 +102,9 @@ async fn a_site_is_shown_before_its_first_check_while_it_is_up_and_while_it_is_d
     vedette_site_last_check_timestamp_seconds{site="A"} 1795168860
     vedette_site_monitored{site="A"} 1
     vedette_site_monitored{site="B"} 0
+    vedette_site_phase_seconds{site="A",phase="connect"} <s>
+    vedette_site_phase_seconds{site="A",phase="first_byte"} <s>
+    vedette_site_phase_seconds{site="A",phase="lookup"} <s>
     vedette_site_response_time_seconds{site="A"} <s>
     vedette_site_up{site="A"} 0
     "#);

@@ -52,7 +52,16 @@ async fn a_site_is_shown_whole_with_its_latest_checks() {
             "automatic": true,
             "completed_at": "2026-11-20T09:54:00+00:00",
             "created_at": "2026-11-20T09:54:00+00:00",
-            "result": "<HTTP 200>",
+            "result": {
+              "code": 200,
+              "effective_url": "http://127.0.0.1:PORT",
+              "phases": { "connect": "<ms>", "lookup": "<ms>" },
+              "redirect_count": 0,
+              "redirected": false,
+              "response_time": "<ms>",
+              "up": true,
+              "url": "http://127.0.0.1:PORT"
+            },
             "run_reason": "scheduled",
             "site": "<the site>",
             "status": "completed",

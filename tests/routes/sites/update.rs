@@ -131,7 +131,16 @@ async fn a_change_answers_with_the_site_as_it_reads_from_then_on() {
             "automatic": true,
             "completed_at": "2026-11-20T09:54:00+00:00",
             "created_at": "2026-11-20T09:54:00+00:00",
-            "result": "<HTTP 200>",
+            "result": {
+              "code": 200,
+              "effective_url": "http://127.0.0.1:PORT",
+              "phases": { "connect": "<ms>", "lookup": "<ms>" },
+              "redirect_count": 0,
+              "redirected": false,
+              "response_time": "<ms>",
+              "up": true,
+              "url": "http://127.0.0.1:PORT"
+            },
             "run_reason": "scheduled",
             "site": {
               "domain": "127.0.0.1",

@@ -18,10 +18,10 @@ use vedette_store::{DirectoryRow, TeamWithSettings};
 use crate::Context;
 
 /// The most series in a response.
-const SERIES_MAX: usize = 10_000;
+const SERIES_MAX: usize = 15_000;
 
-/// The most series that a site can have: its names, one of each gauge, and its issues by severity.
-const SERIES_OF_SITE: usize = 1 + GAUGES.len() + Severity::ALL.len();
+/// The most series that a site can have: its names, one of each gauge, the phases of a check, and its issues by severity.
+const SERIES_OF_SITE: usize = 1 + GAUGES.len() + PHASES.len() + Severity::ALL.len();
 
 pub(crate) async fn handle(
     context: Context<'_>,
@@ -95,12 +95,22 @@ impl SiteMetrics<'_> {
         StatusResult::deserialize(self.check.as_ref()?.result.as_ref()?).ok()
     }
 
+    /// How long the phases of the last check took, in seconds, as far as it had them.
+    fn phases(&self) -> [Option<f64>; PHASES.len()] {
+        let answered = self.result().filter(|result| result.code != 0);
+        let phases = answered.and_then(|result| result.phases_with_rest());
+        phases.map_or([None; PHASES.len()], |phases| phases.map(|ms| Some(ms? / 1_000.0)))
+    }
+
     /// In seconds; `None` if the site did not answer.
     fn response_time(&self) -> Option<f64> {
         let result = self.result().filter(|result| result.code != 0)?;
         Some(result.response_time / 1_000.0)
     }
 }
+
+/// The phases of a status check, with their label.
+const PHASES: [&str; 4] = ["lookup", "connect", "tls", "first_byte"];
 
 /// A metric with at most one series for each site.
 struct Gauge {
@@ -157,6 +167,17 @@ fn exposition(sites: &[SiteMetrics<'_>]) -> String {
             }
         }
     }
+    let mut phases = exposition.gauge(
+        "vedette_site_phase_seconds",
+        "How long the phases of the last automatic status check took, including redirects.",
+    );
+    for (id, site) in sites() {
+        for (phase, seconds) in PHASES.into_iter().zip(site.phases()) {
+            if let Some(seconds) = seconds {
+                phases.series(&[("site", id), ("phase", phase)], seconds);
+            }
+        }
+    }
     let mut issues = exposition
         .gauge("vedette_site_issues", "How many issues of the site are active, by severity.");
     for (id, site) in sites() {
@@ -173,12 +194,12 @@ mod tests {
 
     #[test]
     fn a_response_has_a_limit() {
-        assert!(hold_series(1_111).is_ok());
-        let refusal = hold_series(1_112).expect_err("9 more series than 9,999");
+        assert!(hold_series(1_153).is_ok());
+        let refusal = hold_series(1_154).expect_err("13 more series than 14,989");
         assert_eq!(refusal.status(), 413);
         assert_eq!(
             refusal.message(),
-            "The metrics of this team would have 10008 series, and at most 10000 are served. Read the sites with GET \
+            "The metrics of this team would have 15002 series, and at most 15000 are served. Read the sites with GET \
              /teams/{team}/sites instead."
         );
     }

@@ -5,8 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use vedette_domain::checks::check::{Check, StatusResult, ToolResult};
 use vedette_domain::checks::tool::{CheckStatus, Tool};
-use vedette_domain::issues::Outcome;
-use vedette_domain::issues::evaluate::evaluate;
+use vedette_domain::issues::evaluate::{any_down, evaluate};
 use vedette_domain::sites::settings::Settings;
 use vedette_domain::sites::site::Site;
 
@@ -69,7 +68,8 @@ impl CheckOutcome {
         }
     }
 
-    /// The outcome of a check of a site by the present settings; `None` until it ends.
+    /// The outcome of a check of a site; `None` until it ends. If the check does not say whether it failed, the present
+    /// settings decide.
     pub(super) fn of(
         check: &Check,
         site: &Site,
@@ -85,12 +85,9 @@ impl CheckOutcome {
                 let judge = |result: ToolResult| {
                     evaluate(&result, settings, expected_records, expectations, None, now)
                 };
-                let evaluations = result(check).map(judge).unwrap_or_default();
-                let is_down = |outcome: Outcome| outcome == Outcome::Down;
-                match evaluations.iter().any(|evaluation| is_down(evaluation.outcome)) {
-                    true => Some(Self::Failed),
-                    false => Some(Self::Ok),
-                }
+                let judged = || any_down(&result(check).map(judge).unwrap_or_default());
+                let has_failed = check.has_failed.unwrap_or_else(judged);
+                Some(if has_failed { Self::Failed } else { Self::Ok })
             }
         }
     }

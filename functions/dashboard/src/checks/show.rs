@@ -2,8 +2,10 @@
 
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
+use serde::Deserialize as _;
 use serde_json::Value;
-use vedette_domain::checks::check::{Check, CheckError};
+use vedette_domain::checks::check::{Check, CheckError, StatusResult};
+use vedette_domain::checks::tool::Tool;
 use vedette_http::access::CheckAccess;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
@@ -45,9 +47,7 @@ pub(crate) async fn show(
                 ul.in.stack { @for unmet in &check.unmet { li { bdi { (capitalized(&unmet.message)) } "." } } }
             }
         }
-        @if let Some(timing) = check.timing {
-            section.card { header { h2 { "Timing" } } div.in { (phases(timing)) } }
-        }
+        (timing(check))
         @if let Some(error) = &check.error { (failure(error)) }
         @if let Some(result) = check.result.as_ref().and_then(Value::as_object) {
             section.card { header { h2 { "Result" } } div.in { (value::fields(result)) } }
@@ -70,6 +70,16 @@ fn times(check: &Check, clock: Clock<'_>) -> Markup {
         dt { "Created" } dd { (clock.second(check.id.created_at())) }
         @if let Some(end) = check.completed_at { dt { "Ended" } dd { (clock.second(end)) } }
     }
+}
+
+/// How long the phases of a status check took.
+fn timing(check: &Check) -> Markup {
+    let result = check.result.as_ref().filter(|_| check.id.tool() == Tool::Status);
+    let result = result.and_then(|result| StatusResult::deserialize(result).ok());
+    let Some(known) = result.and_then(|result| result.phases_with_rest()) else {
+        return Markup::default();
+    };
+    html! { section.card { header { h2 { "Timing" } } div.in { (phases(known)) } } }
 }
 
 fn failure(error: &CheckError) -> Markup {

@@ -1,10 +1,11 @@
 //! Evidence on the page of an issue: requests and responses.
 
 use maud::{Markup, html};
-use vedette_domain::checks::evidence::{CheckEvidence, Evidence, EvidenceBody, Timing};
+use vedette_domain::checks::evidence::{CheckEvidence, Evidence, EvidenceBody, PHASE_NAMES};
 use vedette_domain::id::CheckId;
 use vedette_store::IssueEvidence;
 
+use crate::chart::part_class;
 use crate::clock::Clock;
 use crate::words;
 
@@ -25,7 +26,7 @@ pub(super) fn card(
                 h2 { @if newest.is_some() { "Newest response" } @else { "Response" } }
                 span.quiet.small { (clock.second(shown.at())) }
             }
-            div.in.stack.gl { (phases(shown.evidence.timing)) (exchange(&shown.evidence)) }
+            div.in.stack.gl { (phases(shown.evidence.timing.phases())) (exchange(&shown.evidence)) }
             @if let Some(opening) = opening { (folded("Response at opening", opening, false, clock)) }
             @if let Some(good) = good {
                 // Not every good response is kept.
@@ -40,42 +41,37 @@ fn folded(what: &str, of: &CheckEvidence, is_good: bool, clock: Clock<'_>) -> Ma
     html! {
         details.in.rule.good[is_good] {
             summary { (what) ", " (clock.second(of.at())) }
-            div.stack.gl.m1 { (phases(of.evidence.timing)) (exchange(&of.evidence)) }
+            div.stack.gl.m1 { (phases(of.evidence.timing.phases())) (exchange(&of.evidence)) }
         }
     }
 }
 
 /// The phases of a check, as a bar with figures.
-pub(crate) fn phases(timing: Timing) -> Markup {
-    let phases: Vec<(&'static str, f64)> = timing.phases().collect();
+pub(crate) fn phases(phases: [Option<f64>; PHASE_NAMES.len()]) -> Markup {
+    let phases = phases.into_iter().enumerate();
+    let phases: Vec<(usize, f64)> = phases.filter_map(|(phase, ms)| Some((phase, ms?))).collect();
     let total: f64 = phases.iter().map(|(_, ms)| ms).sum();
     if phases.is_empty() || total <= 0.0 {
         return Markup::default();
     }
-    let class = |name: &str| match name {
-        "DNS" => "p1",
-        "TCP" => "p2",
-        "TLS" => "p3",
-        _ => "p4 ok",
-    };
     let shares: Vec<f64> =
         phases.iter().map(|(_, ms)| (ms / total * 100.0).max(NARROWEST)).collect();
     let drawn: f64 = shares.iter().sum();
     let mut left = 0.0;
-    let bars = phases.iter().zip(&shares).map(|((name, _), share)| {
+    let bars = phases.iter().zip(&shares).map(|((phase, _), share)| {
         let width = share / drawn * 100.0;
-        let bar = html! { rect class=(class(name)) x={ (rounded(left)) "%" } width={ (rounded(width)) "%" } {} };
+        let bar = html! { rect class=(part_class(*phase)) x={ (rounded(left)) "%" } width={ (rounded(width)) "%" } {} };
         left += width;
         bar
     });
-    let figures: Vec<String> =
-        phases.iter().map(|(name, ms)| format!("{name} {}", milliseconds(*ms))).collect();
+    let figures = phases.iter().map(|&(phase, ms)| (PHASE_NAMES[phase], milliseconds(ms)));
+    let figures: Vec<String> = figures.map(|(name, ms)| format!("{name} {ms}")).collect();
     html! {
         div.stack.gm {
             svg.phase role="img" aria-label=(figures.join(", ")) { @for bar in bars { (bar) } }
             div.keys {
-                @for (name, ms) in &phases {
-                    span { i class=(class(name)) {} span.blk { (name) b.ink { (milliseconds(*ms)) } } }
+                @for (phase, ms) in phases {
+                    span { i class=(part_class(phase)) {} span.blk { (PHASE_NAMES[phase]) b.ink { (milliseconds(ms)) } } }
                 }
             }
             @if drawn > 100.5 { p.quiet.small { "Short phases are not drawn to scale." } }
@@ -144,13 +140,15 @@ fn shown(body: &EvidenceBody) -> Markup {
 
 #[cfg(test)]
 mod tests {
+    use vedette_domain::checks::evidence::Timing;
+
     use super::*;
 
     #[test]
     fn short_phases_can_be_seen() {
         let timing =
             Timing { lookup: Some(10), connect: None, tls: None, first_byte: Some(99_990) };
-        let shown = phases(timing).into_string();
+        let shown = phases(timing.phases()).into_string();
         for part in [
             r#"<rect class="p1" x="0%" width="3.8%"></rect>"#,
             r#"<rect class="p4 ok" x="3.8%" width="96.2%"></rect>"#,
@@ -159,6 +157,6 @@ mod tests {
         ] {
             assert!(shown.contains(part), "{part}: {shown}");
         }
-        assert_eq!(phases(Timing::default()).into_string(), "");
+        assert_eq!(phases(Timing::default().phases()).into_string(), "");
     }
 }

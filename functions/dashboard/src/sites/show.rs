@@ -45,6 +45,7 @@ use vedette_store::Store;
 
 use self::range::Range;
 use self::timings::Timing;
+pub(crate) use self::timings::response_times;
 use super::list::headline;
 use super::{link_out, word};
 use crate::clock::Clock;

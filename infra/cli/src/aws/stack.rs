@@ -87,9 +87,10 @@ impl Stack {
         stack
     }
 
-    /// Whether checks are packed into blocks. `None` if the version of the stack cannot read blocks.
-    pub(crate) fn writes_blocks(&self) -> Option<bool> {
-        self.variable(BLOCKS)?.parse().ok()
+    /// Into which blocks checks are packed: `2`, `true` or `false`. `None` if the version of the stack cannot read
+    /// blocks.
+    pub(crate) fn blocks(&self) -> Option<String> {
+        self.variable(BLOCKS)
     }
 
     /// Whether its last deployment is complete. CloudFormation waits until the last function has been shifted to its new

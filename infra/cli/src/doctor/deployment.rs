@@ -127,13 +127,16 @@ fn unseen(health: &mut Health, what: &str, error: &dyn std::error::Error) {
 fn judge_stack(health: &mut Health, name: &str, stack: &Stack) {
     let status = stack.status.as_str();
     health.found().stack = Some(format!("{name}, {status}"));
-    health.found().blocks = match stack.writes_blocks() {
-        Some(true) => Some("on"),
-        Some(false) if stack.is_complete() => {
-            Some("off; every function has this version, so you can deploy `Blocks=true`")
+    health.found().blocks = match (stack.blocks().as_deref(), stack.is_complete()) {
+        (Some("2"), _) => Some("on"),
+        (Some("true"), _) => Some(
+            "on, without phases; once every function has the version of this command, you can deploy `Blocks=2`",
+        ),
+        (Some("false"), true) => {
+            Some("off; every function can read blocks, so you can deploy `Blocks=true`")
         }
-        Some(false) => Some("off; wait for a complete deployment before `Blocks=true`"),
-        None => None,
+        (Some("false"), false) => Some("off; wait for a complete deployment before `Blocks=true`"),
+        (Some(_) | None, _) => None,
     };
     let why = stack.reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));
     let events = "the stack's events in CloudFormation say why";

@@ -63,6 +63,7 @@ async fn check(bench: &Bench, code: u16) {
         redirect_count: 0,
         redirects: Vec::new(),
         error: None,
+        phases: None,
         judged: None,
     });
     let check = CheckId::automatic(site.id, Tool::Status, RunReason::Scheduled, now);

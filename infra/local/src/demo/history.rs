@@ -26,8 +26,9 @@ use vedette_domain::alerts::channel::ntfy::Ntfy;
 use vedette_domain::alerts::channel::slack::Slack;
 use vedette_domain::alerts::channel::webhook::Webhook;
 use vedette_domain::alerts::channel::{Filter, SecretUrl, SigningKeys, Target};
-use vedette_domain::checks::check::{Finish, StatusResult, ToolResult};
-use vedette_domain::checks::evidence::{Evidence, EvidenceBody, EvidenceRequest, Timing};
+use vedette_domain::checks::check::{Finish, Phases, StatusResult, ToolResult};
+use vedette_domain::checks::evidence::{Evidence, EvidenceBody, EvidenceRequest};
+use vedette_domain::checks::history::block::BlockVersion;
 use vedette_domain::checks::run::Run;
 use vedette_domain::checks::schedule::TimeScale;
 use vedette_domain::checks::tool::{RunReason, Tool};
@@ -252,7 +253,12 @@ impl History {
         let queue = LocalQueue::new();
         let tools = vec![Tool::Status, Tool::Ssl];
         let scale = TimeScale::new(Duration::from_secs(60))?;
-        let service = Service { tools, writes_blocks: true, time_scale: scale, ..service.clone() };
+        let service = Service {
+            tools,
+            writes_blocks: Some(BlockVersion::Two),
+            time_scale: scale,
+            ..service.clone()
+        };
         let app = App {
             store: store.clone(),
             queue: Queue::Local(queue.clone()),
@@ -508,7 +514,7 @@ impl History {
                 sha256: None,
             }),
             error: None,
-            timing: Timing::default(),
+            timing: known.timing(slot),
         };
         let result = StatusResult {
             up,
@@ -520,6 +526,7 @@ impl History {
             redirect_count: 0,
             redirects: Vec::new(),
             error: None,
+            phases: Phases::of(evidence.timing),
             judged: None,
         };
         (result, evidence)

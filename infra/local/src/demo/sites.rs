@@ -1,6 +1,7 @@
 //! The sites of the demo, and what happens to them.
 
 use jiff::{SignedDuration, Timestamp};
+use vedette_domain::checks::evidence::Timing;
 
 /// A site of the demo and of the pictures in the documentation.
 #[derive(Debug)]
@@ -80,6 +81,16 @@ impl DemoSite {
         let time = self.usual * (1.0 - 0.25 * of_day + 0.3 * noise * noise);
         // Blocks keep hundredths of a millisecond.
         SignedDuration::from_micros(10 * (time * 100.0) as i64)
+    }
+
+    /// The phases of a response time. The longer it is, the larger is the part of the server.
+    pub(super) fn timing(&self, at: Timestamp) -> Timing {
+        let all = (self.response_time(at).as_micros() / 10) as u32;
+        let network = (self.usual * 100.0) as u32;
+        let [lookup, connect, tls] = [20, 8, 5].map(|part| network / part + all % 97);
+        let first_byte = all.saturating_sub(lookup + connect + tls);
+        let [lookup, connect, tls, first_byte] = [lookup, connect, tls, first_byte].map(Some);
+        Timing { lookup, connect, tls, first_byte }
     }
 }
 

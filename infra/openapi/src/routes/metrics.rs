@@ -12,8 +12,8 @@ pub(super) fn operations(_: &mut Schemas) -> Vec<Operation> {
         description: "An addition to the specification: the state of each site in Prometheus's \
                       text format. Series are labeled with the site's uuid, which \
                       `vedette_site_info` maps to its name and URL. The metrics of a team can be \
-                      read once a minute; other requests get a 429. A response has at most 10,000 \
-                      series, nine for each site; the metrics of a larger team get a 413.",
+                      read once a minute; other requests get a 429. A response has at most 15,000 \
+                      series, 13 for each site; the metrics of a larger team get a 413.",
         query: Vec::new(),
         body: None,
         success: Success::text("The metrics.", CONTENT_TYPE).limited(),

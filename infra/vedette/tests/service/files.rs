@@ -98,7 +98,7 @@ async fn a_missing_format_file_is_named_in_the_error() {
             None => fs::remove_file(&format).expect("removed"),
             Some(left) => fs::write(&format, left).expect("written"),
         }
-        is_refused_with(folder.path(), &[&text(&format), "backup", "echo 4 >"]).await;
+        is_refused_with(folder.path(), &[&text(&format), "backup", "echo 5 >"]).await;
     }
     fs::write(&format, "1000").expect("written");
     is_refused_with(folder.path(), &["by a newer version of Vedette"]).await;

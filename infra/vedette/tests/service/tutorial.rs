@@ -92,7 +92,7 @@ fn masked(value: Value) -> Value {
         Value::Array(values) => values.into_iter().map(masked).collect(),
         Value::Object(fields) => {
             let fields = fields.into_iter().map(|(name, value)| match name.as_str() {
-                "response_time" => (name, "a time".into()),
+                "response_time" | "lookup" | "connect" => (name, "a time".into()),
                 _ => (name, masked(value)),
             });
             fields.collect()

@@ -76,13 +76,61 @@ pub struct StatusResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub error: Option<String>,
+    /// An addition to the specification: how long each phase took. Absent if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Phases"))]
+    pub phases: Option<Phases>,
     /// The expectations that the answer did not meet; `None` if none were judged. The specification's result has no
     /// place for them: a check stores them beside it.
     #[serde(skip)]
     pub judged: Option<Vec<Unmet>>,
 }
 
+/// How long the phases of a status check took, in whole milliseconds, summed over redirects. A phase is absent if it did
+/// not happen, such as TLS over plain HTTP. A redirect may use its connection again, and then adds nothing to them. The
+/// rest of the response time is the wait for the first byte.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Phases {
+    /// The lookup of the host's name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "u32"))]
+    pub lookup: Option<u32>,
+    /// The TCP connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "u32"))]
+    pub connect: Option<u32>,
+    /// The TLS handshake.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "u32"))]
+    pub tls: Option<u32>,
+}
+
+impl Phases {
+    /// The phases of a check, if any is known.
+    pub fn of(timing: Timing) -> Option<Self> {
+        let Timing { lookup, connect, tls, .. } = timing;
+        let [lookup, connect, tls] = [lookup, connect, tls].map(|phase| Some((phase? + 50) / 100));
+        let phases = Self { lookup, connect, tls };
+        (phases != Self::default()).then_some(phases)
+    }
+
+    /// The phases in the order in which they happen.
+    pub const fn in_order(self) -> [Option<u32>; 3] {
+        [self.lookup, self.connect, self.tls]
+    }
+}
+
 impl StatusResult {
+    /// How long lookup, connection, TLS and the rest, the wait for the first byte, took, in milliseconds; `None` if the
+    /// phases are not known. Phases are rounded, so the rest may be a little too long or short, but not below 0.
+    pub fn phases_with_rest(&self) -> Option<[Option<f64>; 4]> {
+        let phases = self.phases?.in_order();
+        let [lookup, connect, tls] = phases.map(|phase| phase.map(f64::from));
+        let rest = self.response_time - phases.into_iter().flatten().map(f64::from).sum::<f64>();
+        Some([lookup, connect, tls, Some(rest.max(0.0))])
+    }
+
     /// The expectations that the answer did not meet.
     pub fn unmet(&self) -> &[Unmet] {
         self.judged.as_deref().unwrap_or_default()
@@ -156,8 +204,9 @@ pub struct Check {
     pub updated_at: Timestamp,
     /// When it ended.
     pub completed_at: Option<Timestamp>,
-    /// How long each phase took; only of status checks that are stored in a row.
-    pub timing: Option<Timing>,
+    /// Whether the site was not as it should be, by the settings of that time; `None` if the check did not complete or
+    /// is from a version that did not store it.
+    pub has_failed: Option<bool>,
     /// Whether it began or ended in a maintenance window.
     pub in_maintenance: bool,
     /// The expectations that the answer did not meet; only of status checks.
@@ -174,7 +223,7 @@ impl Check {
             error: None,
             updated_at: now,
             completed_at: None,
-            timing: None,
+            has_failed: None,
             in_maintenance: false,
             unmet: Vec::new(),
         }
@@ -201,7 +250,7 @@ impl Check {
             error,
             updated_at: now,
             completed_at: Some(now),
-            timing: None,
+            has_failed: None,
             in_maintenance: false,
             unmet,
         }

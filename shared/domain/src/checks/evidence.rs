@@ -93,6 +93,9 @@ pub struct EvidenceBody {
     pub sha256: Option<ByteArray<32>>,
 }
 
+/// The phases in the order in which they happen, as people know them.
+pub const PHASE_NAMES: [&str; 4] = ["DNS", "TCP", "TLS", "First byte"];
+
 /// Durations of a check's phases, including redirects, in hundredths of a millisecond; `None` for a phase that did not
 /// begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -208,11 +211,10 @@ fn update_with_words(hasher: &mut Hasher, text: &str) {
 }
 
 impl Timing {
-    /// The phases with their names, in order, in milliseconds.
-    pub fn phases(self) -> impl Iterator<Item = (&'static str, f64)> {
+    /// The phases in order, in milliseconds.
+    pub fn phases(self) -> [Option<f64>; PHASE_NAMES.len()] {
         let Self { lookup, connect, tls, first_byte } = self;
-        let named = [("DNS", lookup), ("TCP", connect), ("TLS", tls), ("First byte", first_byte)];
-        named.into_iter().filter_map(|(name, phase)| Some((name, milliseconds(phase?))))
+        [lookup, connect, tls, first_byte].map(|phase| phase.map(milliseconds))
     }
 }
 

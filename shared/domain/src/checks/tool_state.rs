@@ -38,7 +38,7 @@ use crate::checks::tool::{CheckStatus, RunReason};
 use crate::clock::is_ahead;
 use crate::id::{CheckId, IssueId, Trigger};
 use crate::issues::Fingerprint;
-use crate::issues::evaluate::Evaluation;
+use crate::issues::evaluate::{Evaluation, any_down};
 use crate::issues::record::IssueEvent;
 use crate::issues::tracker::{Tracker, resolve_by_hand};
 use crate::locations::Votes;
@@ -315,11 +315,13 @@ impl ToolState {
             return Err(Discard::Superseded);
         }
 
-        let evaluations = self.needed(run, evaluations);
         let (created_at, trigger) = (run.check.created_at(), run.check.trigger());
         let maintenance_until = run.maintenance_until(now);
         let in_maintenance = maintenance_until.is_some();
-        let check = Check { in_maintenance, ..Check::finished(run.check, finish.clone(), now) };
+        let has_failed = matches!(finish, Finish::Completed(_)).then(|| any_down(&evaluations));
+        let check =
+            Check { in_maintenance, has_failed, ..Check::finished(run.check, finish.clone(), now) };
+        let evaluations = self.needed(run, evaluations);
         let latest = Latest::row(run.check, check.status);
         let mut next = self.clone();
         next.rev += 1;

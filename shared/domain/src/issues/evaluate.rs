@@ -47,6 +47,11 @@ pub struct Evaluation {
     pub measured: serde_json::Value,
 }
 
+/// Whether any condition holds: whether the check failed.
+pub fn any_down(evaluations: &[Evaluation]) -> bool {
+    evaluations.iter().any(|evaluation| evaluation.outcome == Outcome::Down)
+}
+
 /// What a result says about each fingerprint that its tool decides. `expected` are the site's own expected records and
 /// `baseline` the learned ones; both matter for DNS checks only, and `expectations` for status checks. `now` is the
 /// time of the evaluation, from which the days until a domain or a chain expires are counted.
@@ -188,6 +193,7 @@ mod tests {
             redirect_count: 1,
             redirects: vec!["https://www.example.com/health".to_owned()],
             error: None,
+            phases: None,
             judged: None,
         }
     }

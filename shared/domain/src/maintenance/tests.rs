@@ -1,5 +1,6 @@
 //! Instances of windows, compared with the crate `rrule` and with what clocks show.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use jiff::civil::{Date, DateTime, date};
@@ -275,6 +276,33 @@ fn a_run_is_in_a_window_that_any_of_its_instants_is_in() {
         assert_eq!(windows.until(site(1), at(from), at(to)), until, "{from} to {to}");
         assert_eq!(windows.until(site(2), at(from), at(to)), None, "another site");
     }
+}
+
+#[test]
+fn the_instances_of_a_time_are_those_that_overlap_it() {
+    let daily = window("UTC", "2026-11-20T22:00", 4 * 60, Some("FREQ=DAILY"));
+    let other = MaintenanceWindow {
+        id: WindowId(Uuid::from_u128(2)),
+        sites: Some(BTreeSet::from([site(1)])),
+        ..window("UTC", "2026-11-28T12:00", 30, None)
+    };
+    let now = at("2026-11-19T00:00:00Z");
+    let windows = [daily, other].into_iter();
+    let windows =
+        windows.fold(Windows::default(), |all, window| all.with(window, now).expect("room"));
+    let starts = |site, from, to| -> Vec<_> {
+        let found = windows.instances(site, at(from), at(to));
+        found.into_iter().map(|instance| instance.start.to_string()).collect()
+    };
+    let [night, next, noon] =
+        ["2026-11-27T22:00:00Z", "2026-11-28T22:00:00Z", "2026-11-28T12:00:00Z"];
+    // One is active when the time begins and one when it ends.
+    let (from, to) = ("2026-11-28T01:59:59Z", "2026-11-28T22:00:01Z");
+    assert_eq!(starts(site(1), from, to), [night, next, noon]);
+    assert_eq!(starts(site(2), from, to), [night, next]);
+    // Neither its end nor a start at the end of the time overlaps.
+    assert!(starts(site(2), "2026-11-28T02:00:00Z", next).is_empty());
+    assert!(starts(site(2), "2026-11-10T00:00:00Z", "2026-11-20T22:00:00Z").is_empty());
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! All maintenance windows of a team.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::window::MaintenanceWindow;
+use super::window::{DURATION_MAX_MINUTES, Instance, MaintenanceWindow};
 use crate::id::{SiteId, WindowId};
 
 /// The most windows of a team.
@@ -84,6 +84,21 @@ impl Windows {
         let covering = self.0.iter().filter(|window| window.covers(site));
         let ends = covering.filter_map(|window| Some(window.started_by(to)?.end));
         ends.filter(|end| *end > from).max()
+    }
+
+    /// The instances for a site that overlap a time, as far as the windows are still known: a window that is over is
+    /// dropped when the team changes another one.
+    pub fn instances(&self, site: SiteId, from: Timestamp, to: Timestamp) -> Vec<Instance> {
+        let covering = self.0.iter().filter(|window| window.covers(site));
+        let longest = SignedDuration::from_mins(DURATION_MAX_MINUTES.into());
+        let of_window = |window: &MaintenanceWindow| {
+            let first = window.next_after(from.saturating_sub(longest).unwrap_or(from));
+            let after = |instance: &Instance| window.next_after(instance.start);
+            let starts = std::iter::successors(first, after);
+            let starts = starts.take_while(|instance| instance.start < to);
+            starts.filter(|instance| instance.end > from).collect::<Vec<_>>()
+        };
+        covering.flat_map(of_window).collect()
     }
 
     /// The windows with one that is new or replaces the one with its id, without those that are over.

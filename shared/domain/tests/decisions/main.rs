@@ -51,6 +51,7 @@ fn status_finish(url: &str, code: u16) -> Finish {
         redirect_count: 0,
         redirects: Vec::new(),
         error: None,
+        phases: None,
         judged: None,
     }))
 }

@@ -59,10 +59,13 @@ async fn an_answer_is_reported_in_full() {
         redirect_count: 0,
         redirects: Vec::new(),
         error: None,
+        phases: result.phases,
         judged: None,
     };
     assert_eq!(result, expected);
     assert!(result.response_time > 0.0 && result.response_time < 20_000.0);
+    let phases = result.phases.expect("phases");
+    assert!(phases.connect.is_some() && phases.tls.is_none(), "no TLS over plain HTTP: {phases:?}");
     let hundredths = result.response_time * 100.0;
     assert!((hundredths - hundredths.round()).abs() < 1e-6, "two decimals: {hundredths}");
 }

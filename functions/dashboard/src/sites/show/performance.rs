@@ -107,6 +107,7 @@ fn over_time(report: &Performance, range: Range) -> Markup {
             (chart::plot(&Plot {
                 values: &scores,
                 upper: &[],
+                stack: &[],
                 dots: &[],
                 marks: &[],
                 axis: (0.0, report.days.len() as f64),

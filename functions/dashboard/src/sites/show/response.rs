@@ -1,19 +1,22 @@
 //! How fast a site answered. The last 24 hours show each check, with the median and the 95th percentile of half hours,
-//! or of minutes if the site is new. Longer ranges show the mean of hours or days. There is a gap where no check
+//! or of minutes if the site is new, and the phases of the median. Longer ranges show the mean of hours or days. There is a gap where no check
 //! succeeded. The time axis begins where the site's data begins, until there is data for the whole range.
 
 use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, html};
+use serde_json::{Value, json};
+use vedette_domain::checks::evidence::PHASE_NAMES;
 use vedette_domain::checks::history::{Day, HourResponses, day_start};
 use vedette_domain::checks::report::{Span, is_outage};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::issues::Problem;
+use vedette_domain::maintenance::Instance;
 use vedette_domain::time;
 
 use super::SiteView;
 use super::range::{self, Range};
-use super::timings::{Timing, percentile};
-use crate::chart::{self, Plot};
+use super::timings::{Timing, median_phases, percentile};
+use crate::chart::{self, Band, BandKind, Plot};
 use crate::clock::Clock;
 use crate::words::counted;
 use crate::{assets, layout};
@@ -30,6 +33,8 @@ struct Point {
     ms: u64,
     /// The 95th percentile, if every check is known.
     p95: Option<u64>,
+    /// What the median consists of, if the phases of checks are known.
+    phases: Option<[u64; PHASE_NAMES.len()]>,
 }
 
 /// The time axis, divided into places. It may begin within the first place, and ends within the last.
@@ -196,6 +201,7 @@ pub(super) fn part(view: &SiteView<'_>) -> Markup {
         }
         None => 1,
     };
+    let bands = bands(&scale, view);
     let has_failures = range == Range::Day && history.timings.iter().any(|timing| !timing.up);
     html! {
         section.card {
@@ -212,8 +218,8 @@ pub(super) fn part(view: &SiteView<'_>) -> Markup {
                 div.in {
                     // The script draws a plot to zoom into, from the values in the table and the marks in the picture.
                     div data-step=(scale.step.as_secs()) data-from=(scale.from.as_second())
-                        data-to=(scale.to.as_second()) data-reach=(reach) data-bands=(spans(view)) {
-                        (drawn(&scale, &points, reach, view))
+                        data-to=(scale.to.as_second()) data-reach=(reach) data-bands=(spans(&bands)) {
+                        (drawn(&scale, &points, reach, &bands, view))
                         div.row.far.m2 {
                             div.legend {
                                 span { i.ln {} (scale.what) " of each " (scale.unit) }
@@ -222,10 +228,18 @@ pub(super) fn part(view: &SiteView<'_>) -> Markup {
                                     span { i.pt {} "Check" }
                                     span.failing { i {} "Failed check" }
                                 }
+                                @if points.iter().any(|point| point.phases.is_some()) {
+                                    @for (part, name) in PHASE_NAMES.iter().enumerate() {
+                                        span class={ "ph " (chart::part_class(part)) } { i {} (name) }
+                                    }
+                                }
                                 span.down { i {} "Down" }
+                                @if bands.iter().any(|band| band.kind == BandKind::Maintenance) {
+                                    span.info { i {} "Maintenance" }
+                                }
                             }
                         }
-                        (table(&points, &scale, clock))
+                        (table(&points, &scale, view))
                     }
                     @for script in assets::plot() { script src=(script) defer {} }
                 }
@@ -242,19 +256,18 @@ fn beginning(since: Timestamp, clock: Clock<'_>) -> Markup {
     }
 }
 
-fn drawn(scale: &Scale, points: &[Point], reach: usize, view: &SiteView<'_>) -> Markup {
+fn drawn(
+    scale: &Scale,
+    points: &[Point],
+    reach: usize,
+    bands: &[Band],
+    view: &SiteView<'_>,
+) -> Markup {
     let line: Vec<(usize, f64)> =
         points.iter().map(|point| (point.place, point.ms as f64)).collect();
     let upper: Vec<(usize, f64)> =
         points.iter().filter_map(|point| Some((point.place, point.p95? as f64))).collect();
-    let bands: Vec<_> = outages(view)
-        .map(|outage| {
-            let end = outage.ended_at.unwrap_or(view.clock.now);
-            let lasted = time::duration(outage.lasted(view.clock.now));
-            (scale.place(outage.began_at), scale.place(end), lasted)
-        })
-        .filter(|(_, end, _)| *end > 0.0)
-        .collect();
+    let stack = stack(points);
     let timings: &[Timing] = if view.range == Range::Day { &view.history.timings } else { &[] };
     let shown = timings.iter().filter(|timing| scale.index(timing.at).is_some());
     let (up, failed): (Vec<&Timing>, Vec<&Timing>) = shown.partition(|timing| timing.up);
@@ -274,6 +287,7 @@ fn drawn(scale: &Scale, points: &[Point], reach: usize, view: &SiteView<'_>) -> 
     chart::plot(&Plot {
         values: &line,
         upper: &upper,
+        stack: &stack,
         dots: &dots,
         marks: &marks,
         axis: scale.axis(),
@@ -282,18 +296,81 @@ fn drawn(scale: &Scale, points: &[Point], reach: usize, view: &SiteView<'_>) -> 
         unit: "ms",
         label: &label,
         title: &format!("The slowest {unit}: {slowest} ms"),
-        bands: &bands,
+        bands,
         ticks: &scale.ticks(view.range, view.clock),
     })
 }
 
-/// The outages for the script: start and end, in seconds.
-fn spans(view: &SiteView<'_>) -> String {
-    let spans = outages(view).map(|outage| {
-        let end = outage.ended_at.unwrap_or(view.clock.now);
-        format!("{}-{}", outage.began_at.as_second(), end.as_second())
+/// The phases of the medians, each on top of those before it.
+fn stack(points: &[Point]) -> Vec<Vec<(usize, f64)>> {
+    let known: Vec<_> =
+        points.iter().filter_map(|point| Some((point.place, point.phases?))).collect();
+    if known.is_empty() {
+        return Vec::new();
+    }
+    let until = |phase: usize| {
+        let passed = |phases: &[u64]| phases.iter().take(phase + 1).sum::<u64>() as f64;
+        known.iter().map(|(place, phases)| (*place, passed(phases))).collect()
+    };
+    (0..PHASE_NAMES.len()).map(until).collect()
+}
+
+/// When the site was down or in maintenance, in the order in which these times end.
+fn bands(scale: &Scale, view: &SiteView<'_>) -> Vec<Band> {
+    let now = view.clock.now;
+    let down = outages(view).map(|outage| {
+        let end = outage.ended_at.unwrap_or(now);
+        (BandKind::Down, outage.began_at, end, outage.lasted(now))
     });
-    spans.collect::<Vec<_>>().join(" ")
+    let maintenance = maintenance(scale, view).into_iter().map(|Instance { start, end }| {
+        (BandKind::Maintenance, start, end, end.duration_since(start))
+    });
+    let mut bands: Vec<Band> = down
+        .chain(maintenance)
+        .map(|(kind, start, end, lasted)| Band {
+            kind,
+            from: scale.place(start),
+            to: scale.place(end),
+            lasted: time::duration(lasted),
+        })
+        .filter(|band| band.to > 0.0)
+        .collect();
+    bands.sort_by(|one, other| one.to.total_cmp(&other.to));
+    bands
+}
+
+/// When the site was in maintenance: the windows that are still known, and the checks that say that they were in one.
+fn maintenance(scale: &Scale, view: &SiteView<'_>) -> Vec<Instance> {
+    let SiteView { access, history, .. } = *view;
+    let windows = &access.team.team.windows;
+    let mut known = windows.instances(access.stored.site.id, scale.from, scale.to);
+    let is_known = |start: Timestamp, end: Timestamp, known: &[Instance]| {
+        known.iter().any(|instance| instance.start <= end && start <= instance.end)
+    };
+    let checks = history.timings.chunk_by(|one, next| {
+        one.in_maintenance_until.is_some() == next.in_maintenance_until.is_some()
+    });
+    for run in checks {
+        if let [first, .., last] | [first @ last] = run
+            && let Some(end) = last.in_maintenance_until
+            && !is_known(first.at, end, &known)
+        {
+            known.push(Instance { start: first.at, end });
+        }
+    }
+    known
+}
+
+/// The bands for the script: kind, where each begins and ends, from 0 to 1, how long it was, and for those with a label
+/// its line and whether a phone has room for it.
+fn spans(bands: &[Band]) -> String {
+    let labels = chart::labels(bands);
+    let spans = bands.iter().enumerate().map(|(place, Band { kind, from, to, lasted })| {
+        let label = labels.iter().find(|label| label.band == place);
+        let label = label.map(|label| (label.line, label.is_main));
+        json!([*kind == BandKind::Down, from, to, lasted, label])
+    });
+    Value::from_iter(spans).to_string()
 }
 
 /// When the site was down.
@@ -304,21 +381,33 @@ fn outages(view: &SiteView<'_>) -> impl Iterator<Item = Problem> {
     down.flat_map(move |issue| issue.problems().into_iter().map(move |of| of.or_ended(ended_at)))
 }
 
-fn table(points: &[Point], scale: &Scale, clock: Clock<'_>) -> Markup {
+fn table(points: &[Point], scale: &Scale, view: &SiteView<'_>) -> Markup {
     let Scale { what, unit, .. } = *scale;
+    let clock = view.clock;
+    let csv = (view.range == Range::Day)
+        .then(|| format!("/sites/{}/response-times.csv", view.access.stored.site.id));
     let has_p95 = points.iter().any(|point| point.p95.is_some());
-    let heads: &[&str] = if has_p95 { &["From", what, "95th percentile"] } else { &["From", what] };
+    let has_phases = points.iter().any(|point| point.phases.is_some());
+    let mut heads = vec!["From", what];
+    heads.extend(has_p95.then_some("95th percentile"));
+    heads.extend(PHASE_NAMES.iter().filter(|_| has_phases));
     html! {
         details.list.m2 {
             summary { "View as table" }
+            @if let Some(csv) = csv { p.small { a href=(csv) { "Download each check as CSV" } } }
             table {
-                (layout::columns(&format!("{what} response time of each {unit}, the latest first"), heads))
+                (layout::columns(&format!("{what} response time of each {unit}, the latest first"), &heads))
                 tbody {
                     @for point in points.iter().rev() {
                         tr {
                             th scope="row" { (clock.instant(point.start)) }
                             td { (point.ms) " ms" }
                             @if let Some(p95) = point.p95 { td { (p95) " ms" } }
+                            @if has_phases {
+                                @for phase in 0..PHASE_NAMES.len() {
+                                    td { @if let Some(phases) = point.phases { (phases[phase]) " ms" } }
+                                }
+                            }
                         }
                     }
                 }
@@ -338,6 +427,7 @@ fn half_hours(timings: &[Timing], scale: &Scale) -> Vec<Point> {
             start: scale.at(place),
             ms: percentile(run, 50)?,
             p95: percentile(run, 95),
+            phases: median_phases(run),
         })
     });
     points.collect()
@@ -355,7 +445,13 @@ fn hourly(days: &[Day], down: impl Iterator<Item = Problem>, scale: &Scale) -> V
     let hours = days.iter().flat_map(Day::response_hours).filter_map(|hour| {
         let place = scale.index(hour.start)?;
         let ms = hour.sum_ms.checked_div(hour.count)?;
-        (!was_down(&hour)).then_some(Point { place, start: hour.start, ms, p95: None })
+        (!was_down(&hour)).then_some(Point {
+            place,
+            start: hour.start,
+            ms,
+            p95: None,
+            phases: None,
+        })
     });
     sorted(hours.collect())
 }
@@ -365,7 +461,7 @@ fn daily(days: &[Day], scale: &Scale) -> Vec<Point> {
     let days = days.iter().filter(|day| day.sums.up > 0).filter_map(|day| {
         let place = scale.index(day_start(day.date))?;
         let ms = day.mean_response_ms()?;
-        Some(Point { place, start: day_start(day.date), ms, p95: None })
+        Some(Point { place, start: day_start(day.date), ms, p95: None, phases: None })
     });
     sorted(days.collect())
 }

@@ -1,22 +1,44 @@
 //! Packed status checks: consecutive checks that differ in little but their times, in a few bytes each.
 //!
 //! A block begins with its version and the slot of its first check. Each check then has the index of its *shape* (its
-//! result without the response time), its slot as a delta of deltas, its completion as the delta to its slot, both in
-//! milliseconds, and its response time in hundredths of a millisecond. The numbers are variable-length, with seven bits
-//! in each byte, lowest first; signed ones are zigzag-encoded. A shape is written where it is first used, and a text
-//! where it is first named.
+//! result without times), its slot as a delta of deltas, its completion as the delta to its slot, both in milliseconds,
+//! and its response time in hundredths of a millisecond. From version 2, flags beside the index say whether the check
+//! failed and which phases follow, each in milliseconds. The numbers are variable-length, with seven bits in each byte,
+//! lowest first; signed ones are zigzag-encoded. A shape is written where it is first used, and a text where it is first
+//! named.
 //!
 //! Time-series databases store their samples in the same way; see Pelkonen et al., "Gorilla: A Fast, Scalable,
 //! In-Memory Time Series Database", VLDB 2015, §4.1.
 
 use jiff::Timestamp;
 
-use crate::checks::check::{Check, Finish, StatusResult, ToolResult};
+use crate::checks::check::{Check, Finish, Phases, StatusResult, ToolResult};
 use crate::checks::tool::Tool;
 use crate::id::{CheckId, Partition};
 
-/// The version of the format, its first byte.
-const VERSION: u8 = 1;
+/// A version of the format. Every version that this code knows can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum BlockVersion {
+    /// Without phases, and without whether a check failed.
+    One,
+    /// With them.
+    Two,
+}
+
+impl BlockVersion {
+    /// The first byte of a block.
+    const fn as_byte(self) -> u8 {
+        match self {
+            Self::One => 1,
+            Self::Two => 2,
+        }
+    }
+
+    fn parse(byte: u8) -> Option<Self> {
+        [Self::One, Self::Two].into_iter().find(|version| version.as_byte() == byte)
+    }
+}
+
 /// The most shapes in a block. A site with more different answers would save little.
 pub const SHAPES_MAX: usize = 8;
 /// The most redirects in a shape. The engine follows fewer.
@@ -26,6 +48,13 @@ const UP: u64 = 1;
 const REDIRECTED: u64 = 1 << 1;
 const HAS_ERROR: u64 = 1 << 2;
 
+/// The bits of a shape's index. The flags of a check are above them, so that both take one byte.
+const INDEX_BITS: u32 = SHAPES_MAX.ilog2();
+const HAS_LOOKUP: u64 = 1;
+const HAS_CONNECT: u64 = 1 << 1;
+const HAS_TLS: u64 = 1 << 2;
+const HAS_FAILED: u64 = 1 << 3;
+
 /// A scheduled status check that completed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PackedCheck {
@@ -33,22 +62,27 @@ pub struct PackedCheck {
     pub slot: Timestamp,
     /// When the check completed, in whole milliseconds.
     pub completed_at: Timestamp,
-    /// What it found. Whether expectations were judged is not kept.
+    /// Whether it failed, by the settings of that time; `None` in version 1.
+    pub has_failed: Option<bool>,
+    /// What it found. Whether expectations were judged is not kept, and the phases are not in version 1.
     pub result: StatusResult,
 }
 
 impl PackedCheck {
-    fn into_check(self, id: CheckId) -> Check {
-        Check::finished(id, Finish::Completed(ToolResult::Status(self.result)), self.completed_at)
+    pub(crate) fn into_check(self, id: CheckId) -> Check {
+        let Self { completed_at, has_failed, result, .. } = self;
+        let finish = Finish::Completed(ToolResult::Status(result));
+        Check { has_failed, ..Check::finished(id, finish, completed_at) }
     }
 }
 
 /// Checks of one tool on one day, in the order of their slots; never empty.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Block {
+    version: BlockVersion,
     bytes: Vec<u8>,
     texts: Vec<String>,
-    /// Results with a response time of 0.
+    /// Results without times.
     shapes: Vec<StatusResult>,
     records: Vec<Record>,
 }
@@ -59,6 +93,8 @@ struct Record {
     completed_at: Timestamp,
     shape: usize,
     hundredths: u32,
+    has_failed: Option<bool>,
+    phases: Option<Phases>,
 }
 
 /// Why a check is not added to a block, which stays unchanged.
@@ -98,12 +134,18 @@ impl Block {
     /// # Errors
     ///
     /// Why the check cannot be packed.
-    pub fn begin(check: &PackedCheck) -> Result<Self, Refused> {
-        let mut bytes = vec![VERSION];
+    pub fn begin(version: BlockVersion, check: &PackedCheck) -> Result<Self, Refused> {
+        let mut bytes = vec![version.as_byte()];
         put_signed(&mut bytes, check.slot.as_millisecond());
-        let mut block = Self { bytes, texts: Vec::new(), shapes: Vec::new(), records: Vec::new() };
+        let (texts, shapes, records) = (Vec::new(), Vec::new(), Vec::new());
+        let mut block = Self { version, bytes, texts, shapes, records };
         block.push(check)?;
         Ok(block)
+    }
+
+    /// The version of its format.
+    pub const fn version(&self) -> BlockVersion {
+        self.version
     }
 
     /// Parses a block.
@@ -113,15 +155,13 @@ impl Block {
     /// What is wrong with the bytes.
     pub fn read(bytes: &[u8]) -> Result<Self, Unreadable> {
         let (&version, rest) = bytes.split_first().ok_or(Unreadable::CutOff)?;
-        if version != VERSION {
-            return Err(Unreadable::Version(version));
-        }
+        let version = BlockVersion::parse(version).ok_or(Unreadable::Version(version))?;
         let mut reader = Reader(rest);
         let first = reader.signed()?;
         let (mut texts, mut shapes, mut records) = (Vec::new(), Vec::new(), Vec::new());
         let (mut last, mut step) = (first, 0_i64);
         while records.is_empty() || !reader.is_at_end() {
-            let shape = reader.index(shapes.len(), SHAPES_MAX)?;
+            let (shape, flags) = reader.head(version, shapes.len())?;
             if shape == shapes.len() {
                 shapes.push(reader.shape(&mut texts)?);
             }
@@ -133,10 +173,12 @@ impl Block {
             let completed = last.checked_add(reader.signed()?).ok_or(Unreadable::Malformed)?;
             let hundredths =
                 u32::try_from(reader.unsigned()?).map_err(|_| Unreadable::Malformed)?;
+            let phases = reader.phases(flags)?;
             let (slot, completed_at) = (instant(last)?, instant(completed)?);
-            records.push(Record { slot, completed_at, shape, hundredths });
+            let has_failed = (version >= BlockVersion::Two).then_some(flags & HAS_FAILED != 0);
+            records.push(Record { slot, completed_at, shape, hundredths, has_failed, phases });
         }
-        Ok(Self { bytes: bytes.to_vec(), texts, shapes, records })
+        Ok(Self { version, bytes: bytes.to_vec(), texts, shapes, records })
     }
 
     /// Adds a check.
@@ -145,17 +187,22 @@ impl Block {
     ///
     /// Why it is not added.
     pub fn push(&mut self, check: &PackedCheck) -> Result<(), Refused> {
-        let PackedCheck { slot, completed_at, result } = check;
+        let PackedCheck { slot, completed_at, has_failed, result } = check;
         let (at, completed) = (slot.as_millisecond(), completed_at.as_millisecond());
         let step = self.records.last().map_or(0, |last| at - last.slot.as_millisecond());
         if !self.records.is_empty() && step <= 0 {
             return Err(Refused::Order);
         }
         let hundredths = hundredths(result.response_time).ok_or(Refused::ResponseTime)?;
-        let shape = StatusResult { response_time: 0.0, judged: None, ..result.clone() };
+        let has_phases = self.version >= BlockVersion::Two;
+        let phases = result.phases.filter(|_| has_phases);
+        let has_failed = has_phases.then_some(*has_failed == Some(true));
+        let shape =
+            StatusResult { response_time: 0.0, phases: None, judged: None, ..result.clone() };
         let known = self.shapes.iter().position(|known| *known == shape);
         let index = known.unwrap_or(self.shapes.len());
-        put_index(&mut self.bytes, index);
+        // Both together take one byte.
+        put_unsigned(&mut self.bytes, index as u64 | flags(phases, has_failed) << INDEX_BITS);
         if known.is_none()
             && let Err(refused) = self.add_shape(shape)
         {
@@ -166,7 +213,11 @@ impl Block {
         put_signed(&mut self.bytes, change);
         put_signed(&mut self.bytes, completed - at);
         put_unsigned(&mut self.bytes, u64::from(hundredths));
-        let record = Record { slot: *slot, completed_at: *completed_at, shape: index, hundredths };
+        for phase in phases.into_iter().flat_map(Phases::in_order).flatten() {
+            put_unsigned(&mut self.bytes, u64::from(phase));
+        }
+        let (slot, completed_at) = (*slot, *completed_at);
+        let record = Record { slot, completed_at, shape: index, hundredths, has_failed, phases };
         self.records.push(record);
         Ok(())
     }
@@ -241,13 +292,24 @@ impl Block {
     /// The checks, oldest first.
     pub fn checks(&self) -> impl DoubleEndedIterator<Item = PackedCheck> {
         self.records.iter().filter_map(|record| {
-            let result = StatusResult {
-                response_time: f64::from(record.hundredths) / 100.0,
-                ..self.shapes.get(record.shape)?.clone()
-            };
-            Some(PackedCheck { slot: record.slot, completed_at: record.completed_at, result })
+            let Record { slot, completed_at, shape, hundredths, has_failed, phases } = *record;
+            let response_time = f64::from(hundredths) / 100.0;
+            let result = StatusResult { response_time, phases, ..self.shapes.get(shape)?.clone() };
+            Some(PackedCheck { slot, completed_at, has_failed, result })
         })
     }
+}
+
+/// The flags of a check.
+fn flags(phases: Option<Phases>, has_failed: Option<bool>) -> u64 {
+    let [lookup, connect, tls] = phases.unwrap_or_default().in_order().map(|phase| phase.is_some());
+    let set = [
+        (lookup, HAS_LOOKUP),
+        (connect, HAS_CONNECT),
+        (tls, HAS_TLS),
+        (has_failed == Some(true), HAS_FAILED),
+    ];
+    set.into_iter().filter(|(is_set, _)| *is_set).map(|(_, flag)| flag).sum()
 }
 
 /// A response time in hundredths of a millisecond, if that is a whole number.
@@ -323,6 +385,30 @@ impl Reader<'_> {
         is_valid.then_some(index).ok_or(Unreadable::Malformed)
     }
 
+    /// The index of a check's shape, with the check's flags.
+    fn head(&mut self, version: BlockVersion, known: usize) -> Result<(usize, u64), Unreadable> {
+        if version == BlockVersion::One {
+            return Ok((self.index(known, SHAPES_MAX)?, 0));
+        }
+        let head = self.unsigned()?;
+        let (index, flags) = (head & ((1 << INDEX_BITS) - 1), head >> INDEX_BITS);
+        let index = usize::try_from(index).map_err(|_| Unreadable::Malformed)?;
+        let is_valid = index <= known && flags < HAS_FAILED << 1;
+        is_valid.then_some((index, flags)).ok_or(Unreadable::Malformed)
+    }
+
+    /// The phases that a check has; `None` if it has none.
+    fn phases(&mut self, flags: u64) -> Result<Option<Phases>, Unreadable> {
+        let mut phase = |flag| {
+            let has_phase = flags & flag != 0;
+            let ms = has_phase.then(|| self.unsigned()).transpose()?;
+            ms.map(|ms| u32::try_from(ms).map_err(|_| Unreadable::Malformed)).transpose()
+        };
+        let (lookup, connect, tls) = (phase(HAS_LOOKUP)?, phase(HAS_CONNECT)?, phase(HAS_TLS)?);
+        let phases = Phases { lookup, connect, tls };
+        Ok((phases != Phases::default()).then_some(phases))
+    }
+
     fn text(&mut self, texts: &mut Vec<String>) -> Result<String, Unreadable> {
         let index = self.index(texts.len(), usize::MAX)?;
         if let Some(text) = texts.get(index) {
@@ -354,6 +440,7 @@ impl Reader<'_> {
             redirect_count,
             redirects: (0..redirects).map(|_| self.text(texts)).collect::<Result<_, _>>()?,
             error: (flags & HAS_ERROR != 0).then(|| self.text(texts)).transpose()?,
+            phases: None,
             judged: None,
         })
     }

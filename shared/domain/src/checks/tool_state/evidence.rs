@@ -13,11 +13,10 @@ const WITH_EVIDENCE: [Fingerprint; 3] =
     [Fingerprint::StatusDown, Fingerprint::StatusExpectation, Fingerprint::StatusSlow];
 
 impl ToolChange {
-    /// Adds the part of the check's evidence that is kept: its timing, and what each issue shows.
+    /// Adds the part of the check's evidence that is kept: what each issue shows.
     #[must_use]
     pub fn with_evidence(mut self, evidence: Option<&Evidence>, now: Timestamp) -> Self {
         let Some(evidence) = evidence else { return self };
-        self.check.timing = Some(evidence.timing);
         for fingerprint in WITH_EVIDENCE {
             let Some(seen) = self.seen(fingerprint) else { continue };
             if let Some(marks) = self.state.evidence_marks(fingerprint) {

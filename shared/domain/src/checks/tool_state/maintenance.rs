@@ -5,8 +5,7 @@ use jiff::Timestamp;
 use super::ToolState;
 use crate::checks::run::Run;
 use crate::checks::timer::Timer;
-use crate::issues::Outcome;
-use crate::issues::evaluate::Evaluation;
+use crate::issues::evaluate::{Evaluation, any_down};
 
 impl ToolState {
     /// Leaves the trackers as they are. If there is a problem, now or from before, the next retry or follow-up comes
@@ -18,8 +17,7 @@ impl ToolState {
         end: Timestamp,
         now: Timestamp,
     ) {
-        let fails = evaluations.iter().any(|evaluation| evaluation.outcome == Outcome::Down);
-        let is_failing = fails || self.is_failing_below_threshold();
+        let is_failing = any_down(evaluations) || self.is_failing_below_threshold();
         let wanted = run.policy().next_run(self.is_down(), is_failing);
         self.timer = wanted.map(|(reason, _)| {
             Timer::at_end(reason, end, run.check.created_at().max(now), run.time_scale)

@@ -5,8 +5,8 @@
 use jiff::Timestamp;
 
 use super::{DayWrite, ToolChange, ToolState};
-use crate::checks::check::{Check, Finish, ToolResult};
-use crate::checks::history::block::{Block, PackedCheck, Refused, Unreadable};
+use crate::checks::check::{Finish, ToolResult};
+use crate::checks::history::block::{Block, BlockVersion, PackedCheck, Refused, Unreadable};
 use crate::checks::history::{Day, Kind};
 use crate::checks::pointer::CheckPointer;
 use crate::checks::tool::{CheckStatus, RunReason, Tool};
@@ -72,17 +72,29 @@ impl ToolState {
 }
 
 impl ToolChange {
-    /// The change with its check packed, if it is uneventful and can be packed. `fits` says whether a state fits into
-    /// one write unit.
+    /// The change with its check packed into a block of this version, if it is uneventful and can be packed. `fits` says
+    /// whether a state fits into one write unit.
     #[must_use]
-    pub fn packed(self, finish: &Finish, fits: impl Fn(&ToolState) -> bool) -> Self {
-        match self.packed_state(finish, fits) {
-            Some((state, closed_block)) => Self {
+    pub fn packed(
+        self,
+        finish: &Finish,
+        version: BlockVersion,
+        fits: impl Fn(&ToolState) -> bool,
+    ) -> Self {
+        let packed = self.uneventful(finish, version).and_then(|check| {
+            let (state, closed_block) = self.packed_state(&check, version, fits)?;
+            Some((check, state, closed_block))
+        });
+        match packed {
+            Some((check, state, closed_block)) => Self {
                 state,
                 keeping: Keeping::Packed,
                 closed_block: closed_block.or(self.closed_block),
-                // A block has no room for it.
-                check: Check { timing: None, ..self.check },
+                check: match version {
+                    // A block of this version has no room for everything.
+                    BlockVersion::One => check.into_check(self.check.id),
+                    BlockVersion::Two => self.check,
+                },
                 ..self
             },
             None => self,
@@ -91,25 +103,24 @@ impl ToolChange {
 
     fn packed_state(
         &self,
-        finish: &Finish,
+        check: &PackedCheck,
+        version: BlockVersion,
         fits: impl Fn(&ToolState) -> bool,
     ) -> Option<(ToolState, Option<ClosedBlock>)> {
-        let check = self.uneventful(finish)?;
         let day = self.state.day.as_ref()?;
         let appended = match self.state.open_block() {
-            None => None,
-            Some(Ok(mut block)) => match block.push(&check) {
-                Ok(()) => Some(block),
-                Err(Refused::Shapes) => None,
+            Some(Ok(mut block)) => match block.push(check) {
+                Ok(()) if block.version() == version => Some(block),
+                Ok(()) | Err(Refused::Shapes) => None,
                 Err(Refused::Order | Refused::Redirects | Refused::ResponseTime) => return None,
             },
-            Some(Err(_)) => None,
+            Some(Err(_)) | None => None,
         };
         let appended = appended.map(|block| self.with_block(block)).filter(&fits);
         if let Some(state) = appended {
             return Some((state, None));
         }
-        let begun = self.with_block(Block::begin(&check).ok()?);
+        let begun = self.with_block(Block::begin(version, check).ok()?);
         let closed = self.state.clone().close_block(day, check.slot);
         fits(&begun).then_some((begun, closed))
     }
@@ -117,7 +128,7 @@ impl ToolChange {
     /// The check in packed form, if it caused no event, met all expectations and its day is open. Blocks do not say
     /// which of their checks were in a maintenance window: windows are rare, and the previous version could not read a
     /// block that stores this.
-    fn uneventful(&self, finish: &Finish) -> Option<PackedCheck> {
+    fn uneventful(&self, finish: &Finish, version: BlockVersion) -> Option<PackedCheck> {
         let Finish::Completed(ToolResult::Status(result)) = finish else { return None };
         let is_amended = matches!(self.day, Some(DayWrite::Amend(_)));
         let is_packed = may_be_packed(self.check.id)
@@ -126,7 +137,12 @@ impl ToolChange {
             && !is_amended
             && !self.check.in_maintenance;
         let completed_at = self.check.completed_at.filter(|_| is_packed)?;
-        Some(PackedCheck { slot: self.check.id.created_at(), completed_at, result: result.clone() })
+        let slot = self.check.id.created_at();
+        let (mut has_failed, mut result) = (self.check.has_failed, result.clone());
+        if version == BlockVersion::One {
+            (has_failed, result.phases) = (None, None);
+        }
+        Some(PackedCheck { slot, completed_at, has_failed, result })
     }
 
     /// The state with an open block that contains the check.

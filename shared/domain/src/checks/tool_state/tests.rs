@@ -57,6 +57,7 @@ fn answered(code: u16) -> Finish {
         redirect_count: 0,
         redirects: Vec::new(),
         error: None,
+        phases: None,
         judged: None,
     }))
 }

@@ -99,6 +99,7 @@ pub(super) mod tests {
             redirect_count: 0,
             redirects: Vec::new(),
             error: None,
+            phases: None,
             judged,
         }
     }

@@ -4,6 +4,7 @@ use uuid::Uuid;
 
 use super::*;
 use crate::checks::history::InMaintenance;
+use crate::checks::history::block::BlockVersion;
 use crate::id::WindowId;
 use crate::maintenance::NewWindow;
 use crate::time_zone::NamedZone;
@@ -97,9 +98,10 @@ fn an_active_issue_stays_as_it_is_in_a_window_and_is_followed_up_when_it_ends() 
 #[test]
 fn checks_in_a_window_have_rows_that_say_so_also_on_demand() {
     let up = run(0, 200).saved(&ToolState::new()).state;
-    let packed = run(60, 200).saved(&up).packed(&answered(200), |_| true);
+    let packed = run(60, 200).saved(&up).packed(&answered(200), BlockVersion::Two, |_| true);
     assert_eq!(packed.keeping, Keeping::Packed);
-    let marked = run(360, 200).saved(&packed.state).packed(&answered(200), |_| true);
+    let marked =
+        run(360, 200).saved(&packed.state).packed(&answered(200), BlockVersion::Two, |_| true);
     assert_eq!(marked.keeping, Keeping::Row);
     assert_eq!(marked.state.block, packed.state.block);
 

@@ -2,7 +2,7 @@ use serde_bytes::ByteBuf;
 
 use super::*;
 use crate::checks::check::Check;
-use crate::checks::history::block::{Block, SHAPES_MAX};
+use crate::checks::history::block::{Block, BlockVersion, SHAPES_MAX};
 use crate::checks::tool_state::{BlockPlace, ClosedBlock, Keeping};
 use crate::expectations::Unmet;
 
@@ -18,7 +18,7 @@ fn minute(minutes: i64) -> Timestamp {
 /// Packs the run's check if possible. The block is full if it has more than this many bytes.
 fn packed_within(run: &Scenario, state: &ToolState, bytes: usize) -> ToolChange {
     let fits = |state: &ToolState| state.block.as_ref().is_none_or(|block| block.len() <= bytes);
-    run.saved(state).packed(&run.finish, fits)
+    run.saved(state).packed(&run.finish, BlockVersion::Two, fits)
 }
 
 fn packed(run: &Scenario, state: &ToolState) -> ToolChange {
@@ -147,7 +147,7 @@ fn the_first_check_of_a_day_closes_the_block_and_late_checks_are_rows() {
     let Some(DayWrite::Close(day)) = &ordered.day else { panic!("the day ends") };
     let late = Scenario::scheduled(evening + 1.minute(), 200);
     let change = late.on_day(&ordered.state, Some(day)).expect("it counts");
-    let change = change.packed(&late.finish, |_| true);
+    let change = change.packed(&late.finish, BlockVersion::Two, |_| true);
     assert_eq!((change.keeping, change.closed_block), (Keeping::Row, None));
     assert_eq!(change.expires_at, at("2026-12-22T00:00:00Z"));
     assert!(matches!(change.day, Some(DayWrite::Amend(_))));
