@@ -14,7 +14,7 @@ use vedette_domain::alerts::channel::{EventKind, Filter};
 use vedette_domain::alerts::link;
 use vedette_domain::alerts::notification::Notification;
 use vedette_domain::alerts::send_outcome::SendOutcome;
-use vedette_domain::checks::check::{Finish, ToolResult};
+use vedette_domain::checks::check::{Finish, Phases, StatusResult, ToolResult};
 use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::id::{CheckId, IssueId, SiteId, UserId};
 use vedette_embedded::{Database, Folder, Fsync, Reached, reach};
@@ -225,7 +225,10 @@ fn status(story: &Story, hour: i64) -> ToolResult {
         u32::try_from((hour * 7_919 + story.site.url.len() as i64 * 31) % 97).unwrap_or(0),
     ) / 97.0;
     let time = story.site.usual * (1.0 + 0.25 * of_day + 0.3 * noise * noise);
-    ToolResult::Status(status_result(story.site.url, 200, (time * 10.0).round() / 10.0))
+    let result = status_result(story.site.url, 200, (time * 10.0).round() / 10.0);
+    let [lookup, connect, tls] =
+        [0.06, 0.14, 0.22].map(|part| Some((story.site.usual * part) as u32));
+    ToolResult::Status(StatusResult { phases: Some(Phases { lookup, connect, tls }), ..result })
 }
 
 fn host(story: &Story) -> &str {

@@ -1,6 +1,7 @@
 //! How fast a site answered. The last 24 hours show each check, with the median and the 95th percentile of half hours,
-//! or of minutes if the site is new, and the phases of the median. Longer ranges show the mean of hours or days. There is a gap where no check
-//! succeeded. The time axis begins where the site's data begins, until there is data for the whole range.
+//! or of minutes if the site is new, and the phases of the median. Longer ranges show the mean of hours or days. There is
+//! a gap where no check succeeded. The time axis begins where the site's data begins, until there is data for the whole
+//! range.
 
 use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, html};
