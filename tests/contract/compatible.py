@@ -87,6 +87,7 @@ class Comparison:
         before = self.before["paths"][path]
         self.parameters(where, self.parameters_of(self.before, before, method), self.parameters_of(self.after, after, method))
         self.body(where, before[method].get("requestBody"), after[method].get("requestBody"))
+        self.scopes(where, before[method], after[method])
         answers = after[method]["responses"]
         for status, answer in before[method]["responses"].items():
             if status not in answers:
@@ -123,6 +124,16 @@ class Comparison:
             self.say(where, "the body is gone")
         elif before:
             self.content(f"{where} body", before, after, self.sent)
+
+    def scopes(self, where, before, after):
+        """A token that was enough must still be enough. Without `security`, an operation needs no token."""
+        ways, now = (operation.get("security") or [{}] for operation in (before, after))
+
+        def is_enough(way, other):
+            return all(name in way and set(scopes) <= set(way[name]) for name, scopes in other.items())
+
+        if not all(any(is_enough(way, other) for other in now) for way in ways):
+            self.say(where, "needs another token")
 
     def content(self, where, before, after, compare):
         for media, content in before.get("content", {}).items():
@@ -331,6 +342,12 @@ def test(released):
     def change_event(document):
         del document["components"]["schemas"]["IssueEvent"]["properties"]["data"]
 
+    def add_scope(document):
+        document["paths"]["/me"]["get"]["security"][0]["token"].append("teams:manage")
+
+    def need_no_token(document):
+        document["paths"]["/me"]["get"]["security"] = []
+
     def add_operation(document):
         document["paths"]["/new"] = copy.deepcopy(document["paths"]["/me"])
 
@@ -347,9 +364,9 @@ def test(released):
     breaking = [
         remove_operation, remove_answer, require_field, remove_field, shorten_field, narrow_type, tighten_pattern,
         require_parameter, remove_parameter, narrow_enum, remove_property, drop_property, change_property, may_be_null,
-        widen_enum, change_event,
+        widen_enum, change_event, add_scope,
     ]
-    harmless = [add_operation, add_field, add_property, lengthen_field]
+    harmless = [add_operation, add_field, add_property, lengthen_field, need_no_token]
     if found := differences(released, released):
         raise SystemExit(f"a document differs from itself: {found}")
     for change in breaking + harmless:
