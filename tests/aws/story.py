@@ -1166,7 +1166,7 @@ def run_channels(team):
     ask("PATCH", channel, {"severities": ["critical"]})
     ask("PATCH", channel, {"severities": ["bad"]}, expect=422)
     moved = ask("PATCH", channel, {"url": "https://elsewhere.example.com/a-client-moved-this"})["data"]
-    assert moved["to"] == "https://elsewhere.example.com/…", moved
+    assert moved["to"].startswith("https://elsewhere.example.com/…"), moved
     for verb in ("disable", "enable", "test", "resend"):
         ask("POST", f"{channel}/{verb}", {})
         ask("POST", f"{channels}/{NOBODY}/{verb}", {}, expect=404)

@@ -136,7 +136,7 @@ pub(crate) const ADD_CHANNEL: Grant =
 pub(crate) const CHANGE_CHANNEL: Grant = Grant {
     get: &[Channel],
     batch_get: &[Delivery],
-    query: &[Channel, Delivery],
+    query: &[Delivery],
     put: &[Audit, Channel, Delivery],
     update: &[Delivery],
     ..Grant::NONE
