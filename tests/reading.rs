@@ -52,7 +52,10 @@ impl Reading {
         if !counts || !["site", "issue", "more"].contains(&of) {
             return vec![(name, format!("{state} {}", self.lines.join(" ")))];
         }
-        let named = self.lines.iter().filter_map(|line| line.split_once(": "));
+        // An empty line separates the issues from facts, which have names, too.
+        let lines = self.lines.iter().skip_while(|line| line.is_empty());
+        let lines = lines.take_while(|line| !line.is_empty());
+        let named = lines.filter_map(|line| line.split_once(": "));
         named.map(|(name, said)| (name, format!("{state} {said}"))).collect()
     }
 

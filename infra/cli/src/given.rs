@@ -218,12 +218,12 @@ pub(crate) fn read_line(name: &str) -> io::Result<String> {
 }
 
 /// Texts as the values of an object's fields.
-pub(crate) fn typed_object(
-    fields: &'static [InputField],
+pub(crate) fn typed_object<'f>(
+    fields: impl IntoIterator<Item = &'f InputField> + Clone,
     texts: &Map<String, Value>,
 ) -> Map<String, Value> {
     let known = texts.iter().map(|(name, text)| {
-        let field = fields.iter().find(|field| field.name == name);
+        let field = fields.clone().into_iter().find(|field| field.name == name);
         (name.clone(), field.map_or_else(|| text.clone(), |field| typed(&(field.shape)(), text)))
     });
     known.collect()
@@ -241,7 +241,7 @@ fn typed(shape: &InputShape, text: &Value) -> Value {
         (InputShape::List { items, .. }, Value::Array(texts)) => {
             texts.iter().map(|text| typed(items, text)).collect()
         }
-        (InputShape::Object(fields), Value::Object(texts)) => typed_object(fields, texts).into(),
+        (InputShape::Object(fields), Value::Object(texts)) => typed_object(*fields, texts).into(),
         _ => text.clone(),
     }
 }

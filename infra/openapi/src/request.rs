@@ -6,7 +6,7 @@ mod settings;
 
 use serde_json::{Value, json};
 use vedette_actions::SITES_MAX;
-use vedette_domain::alerts::channel::{ChannelEdit, ChannelInput, ChannelKind};
+use vedette_domain::alerts::channel::{ChannelInput, ChannelKind};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::input::Input;
 use vedette_domain::schema;
@@ -59,15 +59,7 @@ pub(crate) fn new_channel(schemas: &mut Schemas) -> Body {
 
 /// A change of a channel: the fields of all channels, and where those of some kinds lead.
 pub(crate) fn channel_update(schemas: &mut Schemas) -> Body {
-    let mut schema = schema::object(ChannelEdit::FIELDS, false);
-    for kind in ChannelKind::ALL {
-        let own = schema::object(kind.target_fields(), false);
-        for (name, field) in own["properties"].as_object().into_iter().flatten() {
-            if schema["properties"].get(name).is_none() {
-                schema["properties"][name] = field.clone();
-            }
-        }
-    }
+    let schema = schema::object(ChannelKind::edit_fields(), false);
     Body { is_required: false, schema: schemas.named("ChannelUpdate", schema) }
 }
 

@@ -126,9 +126,10 @@ fn described(mut schema: Value, about: &str) -> Value {
 }
 
 /// The schema of an object with these fields, as requests send it.
-pub fn object(fields: &[InputField], is_new: bool) -> Value {
+pub fn object<'a>(fields: impl IntoIterator<Item = &'a InputField> + Clone, is_new: bool) -> Value {
+    let all = || fields.clone().into_iter();
     let mut properties = Map::new();
-    for field in fields.iter().filter(|field| field.is_part_of(is_new)) {
+    for field in all().filter(|field| field.is_part_of(is_new)) {
         let schema = property(field, is_new);
         let (former, about) = field.former;
         if !former.is_empty() {
@@ -141,12 +142,12 @@ pub fn object(fields: &[InputField], is_new: bool) -> Value {
         "properties": properties,
         "additionalProperties": false,
     });
-    let required = fields.iter().filter(|field| field.is_required(is_new));
+    let required = all().filter(|field| field.is_required(is_new));
     let required: Vec<_> = required.map(|field| field.name).collect();
     if !required.is_empty() {
         schema["required"] = json!(required);
     }
-    for field in fields.iter().filter(|field| !is_new && !field.needs.is_empty()) {
+    for field in all().filter(|field| !is_new && !field.needs.is_empty()) {
         schema["dependentRequired"][field.name] = json!([field.needs]);
     }
     schema
@@ -181,7 +182,7 @@ fn values(shape: &InputShape, or_blank: bool) -> Value {
             }
             schema
         }
-        InputShape::Object(fields) => object(fields, true),
+        InputShape::Object(fields) => object(*fields, true),
         InputShape::Variants(variants) => {
             json!({ "oneOf": variants.iter().map(variant).collect::<Vec<_>>() })
         }

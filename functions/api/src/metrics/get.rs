@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::Deserialize as _;
-use vedette_domain::checks::check::{Check, StatusResult};
+use vedette_domain::checks::check::StatusResult;
 use vedette_domain::checks::pointer::Latest;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
@@ -55,11 +55,13 @@ pub(crate) async fn handle(
             let (status, ssl) =
                 (status.remove(&row.id.partition()), ssl.remove(&row.id.partition()));
             let evaluated = status.and_then(|state| state.evaluated);
+            let check = evaluated.and_then(|check| checks.remove(&check.id));
             let runs = |tool: Tool| context.app.service.runs_on(tool, row, &team);
             SiteMetrics {
                 row,
                 is_monitored: Tool::ALL.into_iter().any(runs),
-                check: evaluated.and_then(|check| checks.remove(&check.id)),
+                checked_at: check.as_ref().and_then(|check| check.completed_at),
+                result: check.and_then(|check| StatusResult::deserialize(check.result?).ok()),
                 certificate_ends: ssl.and_then(|state| state.certificate_ends),
                 issues: Severity::ALL.map(|severity| {
                     (severity, issues.get(&(row.id, severity)).copied().unwrap_or_default())
@@ -83,29 +85,30 @@ struct SiteMetrics<'a> {
     row: &'a DirectoryRow,
     /// Whether any tool checks it.
     is_monitored: bool,
-    /// The last automatic status check that completed.
-    check: Option<Check>,
+    /// When the last automatic status check completed.
+    checked_at: Option<Timestamp>,
+    /// What it found.
+    result: Option<StatusResult>,
     certificate_ends: Option<Timestamp>,
     /// How many issues of each severity are active.
     issues: [(Severity, u32); Severity::ALL.len()],
 }
 
 impl SiteMetrics<'_> {
-    fn result(&self) -> Option<StatusResult> {
-        StatusResult::deserialize(self.check.as_ref()?.result.as_ref()?).ok()
+    /// What the last check found, if the site answered.
+    fn answer(&self) -> Option<&StatusResult> {
+        self.result.as_ref().filter(|result| result.code != 0)
     }
 
     /// How long the phases of the last check took, in seconds, as far as it had them.
     fn phases(&self) -> [Option<f64>; PHASES.len()] {
-        let answered = self.result().filter(|result| result.code != 0);
-        let phases = answered.and_then(|result| result.phases_with_rest());
+        let phases = self.answer().and_then(StatusResult::phases_with_rest);
         phases.map_or([None; PHASES.len()], |phases| phases.map(|ms| Some(ms? / 1_000.0)))
     }
 
     /// In seconds; `None` if the site did not answer.
     fn response_time(&self) -> Option<f64> {
-        let result = self.result().filter(|result| result.code != 0)?;
-        Some(result.response_time / 1_000.0)
+        Some(self.answer()?.response_time / 1_000.0)
     }
 }
 
@@ -129,7 +132,7 @@ const GAUGES: [Gauge; 5] = [
     Gauge {
         name: "vedette_site_up",
         help: "Whether the last automatic status check found the site up (2xx or 3xx).",
-        value: |site| Some(site.result()?.up.number()),
+        value: |site| Some(site.result.as_ref()?.up.number()),
     },
     Gauge {
         name: "vedette_site_response_time_seconds",
@@ -139,7 +142,7 @@ const GAUGES: [Gauge; 5] = [
     Gauge {
         name: "vedette_site_last_check_timestamp_seconds",
         help: "When the last automatic status check completed.",
-        value: |site| Some(site.check.as_ref()?.completed_at?.number()),
+        value: |site| Some(site.checked_at?.number()),
     },
     Gauge {
         name: "vedette_site_certificate_expiry_timestamp_seconds",

@@ -2,8 +2,7 @@
 
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use serde_json::{Map, Value};
-use vedette_domain::alerts::channel::{ChannelEdit, ChannelKind};
-use vedette_domain::input::{Input as _, InputField};
+use vedette_domain::alerts::channel::ChannelKind;
 
 use crate::Failure;
 use crate::given::{all_given, options, read_secrets, typed_object};
@@ -14,20 +13,9 @@ pub(crate) struct Edit {
     texts: Map<String, Value>,
 }
 
-/// The fields of all channels, and those of any kind.
-fn fields() -> impl Iterator<Item = &'static InputField> {
-    let mut fields: Vec<&InputField> = ChannelEdit::FIELDS.iter().collect();
-    for field in ChannelKind::ALL.into_iter().flat_map(ChannelKind::target_fields) {
-        if fields.iter().all(|known| known.name != field.name) {
-            fields.push(field);
-        }
-    }
-    fields.into_iter()
-}
-
 impl Args for Edit {
     fn augment_args(command: Command) -> Command {
-        command.args(fields().flat_map(|field| options(field, false)))
+        command.args(ChannelKind::edit_fields().into_iter().flat_map(|field| options(field, false)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -37,7 +25,7 @@ impl Args for Edit {
 
 impl FromArgMatches for Edit {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(Self { texts: all_given(fields(), false, matches) })
+        Ok(Self { texts: all_given(ChannelKind::edit_fields().into_iter(), false, matches) })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -50,9 +38,8 @@ impl Edit {
     /// The body of the request.
     pub(super) fn body(&self) -> Result<Map<String, Value>, Failure> {
         let mut texts = self.texts.clone();
-        read_secrets(fields(), &mut texts)?;
-        let body = typed_object(ChannelEdit::FIELDS, &texts);
-        let kinds = ChannelKind::ALL.into_iter();
-        Ok(kinds.fold(body, |body, kind| typed_object(kind.target_fields(), &body)))
+        let fields = ChannelKind::edit_fields();
+        read_secrets(fields.iter().copied(), &mut texts)?;
+        Ok(typed_object(fields, &texts))
     }
 }

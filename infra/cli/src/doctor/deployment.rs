@@ -132,10 +132,10 @@ fn judge_stack(health: &mut Health, name: &str, stack: &Stack) {
         (Some("true"), _) => Some(
             "on, without phases; once every function has the version of this command, you can deploy `Blocks=2`",
         ),
-        (Some("false"), true) => {
-            Some("off; every function can read blocks, so you can deploy `Blocks=true`")
-        }
-        (Some("false"), false) => Some("off; wait for a complete deployment before `Blocks=true`"),
+        (Some("false"), true) => Some(
+            "off; once every function has the version of this command, you can deploy `Blocks=2`",
+        ),
+        (Some("false"), false) => Some("off; wait for a complete deployment before `Blocks=2`"),
         (Some(_) | None, _) => None,
     };
     let why = stack.reason.as_ref().map_or_else(String::new, |why| format!(": {why}"));

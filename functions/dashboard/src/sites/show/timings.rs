@@ -132,15 +132,17 @@ fn rank(mut times: Vec<f64>, percent: usize) -> Option<u64> {
 mod tests {
     use super::*;
 
+    const UP: Timing = Timing {
+        at: Timestamp::UNIX_EPOCH,
+        ms: 5.0,
+        up: true,
+        phases: None,
+        in_maintenance_until: None,
+    };
+
     #[test]
     fn percentiles_are_of_checks_that_succeeded() {
-        let timing = |(place, ms): (usize, f64)| Timing {
-            at: Timestamp::UNIX_EPOCH,
-            ms,
-            up: place != 0,
-            phases: None,
-            in_maintenance_until: None,
-        };
+        let timing = |(place, ms): (usize, f64)| Timing { ms, up: place != 0, ..UP };
         let of = |times: &[f64]| {
             let timings: Vec<_> = times.iter().copied().enumerate().map(timing).collect();
             (percentile(&timings, 50), percentile(&timings, 95))
@@ -154,16 +156,9 @@ mod tests {
 
     #[test]
     fn the_phases_of_the_median_add_up_to_it() {
-        let timing = |ms, phases| Timing {
-            at: Timestamp::UNIX_EPOCH,
-            ms,
-            up: true,
-            phases,
-            in_maintenance_until: None,
-        };
         let of = |lookup, connect, tls, rest: f64| {
             let all = [lookup, Some(connect), tls, Some(rest)];
-            timing(all.iter().flatten().sum(), Some(all))
+            Timing { ms: all.iter().flatten().sum(), phases: Some(all), ..UP }
         };
         let timings = [
             of(Some(10.0), 20.0, Some(30.0), 100.0),
@@ -173,7 +168,7 @@ mod tests {
         let phases = median_phases(&timings).expect("phases");
         assert_eq!(phases, [10, 20, 30, 100]);
         assert_eq!(Some(phases.iter().sum()), percentile(&timings, 50));
-        assert_eq!(median_phases(&[timing(5.0, None)]), None);
+        assert_eq!(median_phases(&[UP]), None);
         let down = Timing { up: false, ..timings[0] };
         assert_eq!(median_phases(&[down]), None);
     }

@@ -35,7 +35,7 @@ async fn a_healthy_deployment_has_no_problems() {
     assert_eq!((ran.code, ran.said.as_str()), (0, ""), "{}", ran.out);
     insta::assert_snapshot!(ran.out, @r"
     stack: vedette, CREATE_COMPLETE
-    blocks: off; every function can read blocks, so you can deploy `Blocks=true`
+    blocks: off; once every function has the version of this command, you can deploy `Blocks=2`
     teams: 0
     sites: 0
     schedules: 0
@@ -63,8 +63,9 @@ async fn it_says_when_checks_may_be_packed() {
         let out = deployment.doctor().await.out;
         out.lines().find_map(|line| line.strip_prefix("blocks: ").map(str::to_owned))
     };
-    let safe = "off; every function can read blocks, so you can deploy `Blocks=true`";
-    let wait = "off; wait for a complete deployment before `Blocks=true`";
+    let safe =
+        "off; once every function has the version of this command, you can deploy `Blocks=2`";
+    let wait = "off; wait for a complete deployment before `Blocks=2`";
     let without = "on, without phases; once every function has the version of this command, you can deploy \
                    `Blocks=2`";
     for (output, status, expected) in [

@@ -273,6 +273,17 @@ impl ChannelKind {
         }
     }
 
+    /// What people may change about a channel whose kind is not known yet.
+    pub fn edit_fields() -> Vec<&'static InputField> {
+        let mut fields: Vec<&InputField> = ChannelEdit::FIELDS.iter().collect();
+        for field in Self::ALL.into_iter().flat_map(Self::target_fields) {
+            if fields.iter().all(|known| known.name != field.name) {
+                fields.push(field);
+            }
+        }
+        fields
+    }
+
     /// Reads a change of a channel of this kind.
     ///
     /// # Errors
