@@ -6,13 +6,17 @@
 //! - [`site_url`] parses a URL and gives it the canonical form that makes it unique in a team.
 //! - A setting is declared once, in [`settings`]: its name, its limits and its default. The code that reads requests,
 //!   the form on a page and openapi.json follow from that.
+//! - A [`tag::Tag`] says what sites have in common, and a [`selector::Selector`] which sites are meant.
 //! - [`site_state`] describes a site in one word, for lists.
 
 pub(crate) mod host_name;
 pub mod input;
 pub mod list_order;
 pub mod refusal;
+pub mod selector;
 pub mod settings;
 pub mod site;
 pub mod site_state;
 pub mod site_url;
+pub mod tag;
+pub mod tag_dictionary;

@@ -466,6 +466,7 @@ fn chosen(site: &Site) -> Value {
         "name": site.name,
         "url": site.url,
         "notes": site.notes,
+        "tags": site.tags,
         "js_rendered": site.js_rendered,
         "pinned": site.pinned,
         "dns_expected_records": site.expected_records,

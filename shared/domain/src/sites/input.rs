@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use crate::id::{SiteId, TeamId};
-use crate::input::{FlagRule, TextKind, TextRule, input, line};
+use crate::input::{FieldRule as _, FlagRule, ListRule, TextKind, TextRule, input, line};
 use crate::name::NAME_MAX;
 use crate::sites::settings::{ExpectedRecords, ExpectedRecordsRule, SiteOverrides};
 use crate::sites::site::{NOTES_MAX, Site};
 use crate::sites::site_url::{SiteUrl, UrlRule};
+use crate::sites::tag::{SITE_TAGS_MAX, TAG_MAX, Tag, Tags};
+use crate::validation::{Errors, Field};
 
 input! {
     /// A new site.
@@ -25,6 +27,9 @@ input! {
         /// Free text.
         #[form("Notes, sent with notifications")]
         notes: Clearable<String> = NOTES;
+        /// An addition to the specification: what the site has in common with others, as keys such as legacy or keys
+        /// with values such as env:prod. Upper case becomes lower case. A team has at most 500 different tags.
+        tags: Optional<Tags> = TAGS;
         /// Whether broken-link crawls render pages with a browser.
         #[form("Render pages in a browser when checking links")]
         js_rendered: Optional<bool> = FlagRule, or false;
@@ -40,6 +45,20 @@ input! {
 const NOTES: TextRule<String> =
     TextRule { min: 0, max: NOTES_MAX, kind: TextKind::Other, parse: |text| Ok(text.to_owned()) };
 
+const TAG: TextRule<Tag> = TextRule {
+    min: 1,
+    max: TAG_MAX,
+    kind: TextKind::Other,
+    parse: |text| Tag::parse(text).map_err(|error| error.to_string()),
+};
+
+const TAGS: ListRule<TextRule<Tag>, Tag> = ListRule::new(0, SITE_TAGS_MAX, TAG);
+
+/// Reads the tags of sites: a list of texts.
+pub fn read_tags(field: &Field<'_>, errors: &mut Errors) -> Option<Tags> {
+    TAGS.read(field, errors)
+}
+
 impl NewSite {
     /// The new site. Anything that the overrides leave out is inherited.
     pub fn into_site(
@@ -53,6 +72,7 @@ impl NewSite {
         Site {
             name: self.name.unwrap_or(site.name),
             notes: self.notes,
+            tags: self.tags.unwrap_or_default(),
             js_rendered: self.js_rendered,
             overrides,
             expected_records: self.dns_expected_records.unwrap_or_default(),
@@ -73,6 +93,7 @@ impl SiteEdit {
             overrides: overrides.unwrap_or(kept.overrides),
             name: self.name.unwrap_or(kept.name),
             notes: self.notes.unwrap_or(kept.notes),
+            tags: self.tags.unwrap_or(kept.tags),
             js_rendered: self.js_rendered.unwrap_or(kept.js_rendered),
             pinned: self.pinned.unwrap_or(kept.pinned),
             expected_records: records.unwrap_or(kept.expected_records),

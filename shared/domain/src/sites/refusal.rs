@@ -5,6 +5,7 @@ use std::fmt;
 use crate::accounts::access::AccessRefusal;
 use crate::expectations::NotProven;
 use crate::sites::site::{LISTED_TEXTS_MAX, Site};
+use crate::sites::tag_dictionary::TooManyTags;
 
 /// Why a site is not created or changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -18,6 +19,9 @@ pub enum SiteRefusal {
     /// The team has as many sites as its plan allows.
     #[error("Your current plan has reached its site limit.")]
     SiteLimit,
+    /// Its new tags would be too many for the team.
+    #[error(transparent)]
+    TooManyTags(#[from] TooManyTags),
     /// The site's texts are too long together, although each is within its limit.
     #[error(
         "The {longest} field must be shorter: the texts of this site take {taken} bytes in lists, \

@@ -8,6 +8,7 @@ use crate::expectations::Expectations;
 use crate::id::{SiteId, TeamId};
 use crate::sites::settings::{ExpectedRecords, SiteOverrides};
 use crate::sites::site_url::{SiteUrl, may_share_secrets};
+use crate::sites::tag::Tags;
 
 /// A monitored URL, and how its team wants to monitor it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -23,6 +24,9 @@ pub struct Site {
     /// Free text, at most 5,000 characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notes: Option<String>,
+    /// What it has in common with other sites.
+    #[serde(default, skip_serializing_if = "Tags::is_empty")]
+    pub tags: Tags,
     /// Whether broken-link crawls render pages with a browser.
     #[serde(default)]
     pub js_rendered: bool,
@@ -62,6 +66,7 @@ impl Site {
             name: url.generated_name().to_owned(),
             url,
             notes: None,
+            tags: Tags::new(),
             js_rendered: false,
             pinned: false,
             overrides: SiteOverrides::default(),
