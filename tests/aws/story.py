@@ -873,9 +873,13 @@ def change_settings(team, site, target):
     ask("PATCH", "/me/time-zone", {"time_zone": "America/New_York"})
     ask("PATCH", "/me/time-zone", {"time_zone": "Europe/Atlantis"}, 422)
     own = {"ssl": {"enabled": False}}
-    moved = {"url": f"{target.url}/moved", "monitoring_settings": {"tools": own}}
+    tags = ["env:prod", "team:shop"]
+    moved = {"url": f"{target.url}/moved", "tags": tags, "monitoring_settings": {"tools": own}}
     changed = ask("PATCH", f"/sites/{site}", moved)["data"]
     assert changed["url"].endswith("/moved") and "ssl" not in changed["enabled_checks"], changed
+    assert changed["tags"] == tags, changed
+    selected = ask("GET", f"/teams/{team}/sites?selector=env,!legacy&tag=team:shop")["data"]
+    assert [found["uuid"] for found in selected] == [site], selected
     until("what is off has no schedule", lambda: "ssl" not in schedule_expressions(site), 30)
     ask("PATCH", f"/sites/{site}", {"url": "nowhere"}, 422)
     fast = {"expectations": [{"kind": "response_time", "max_ms": 20000}]}
@@ -1042,7 +1046,8 @@ def delete(sites):
     # Outages are deleted with the tombstone of their site, which stays until all channels know of the deletion.
     tombstones = {pk.removeprefix("S#") for pk, _ in rows("S#")}
     left = [sk for _, sk in rows("N#") if sk.rpartition("#")[2] not in tombstones]
-    assert not rows("L#") and not left, rows("")
+    # Tags are counted as long as the team exists.
+    assert {sk for _, sk in rows("L#")} <= {"tags"} and not left, rows("")
 
 
 def answer_a_mail(team):

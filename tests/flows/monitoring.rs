@@ -273,7 +273,7 @@ async fn crowd(service: &Service, owner: &Member, sites: usize) {
         let site = Site { synced: 1, ..Site::new(id, owner.team, url, now) };
         let tools = Tool::ALL.map(|tool| (tool, ToolState::of_new_site(now))).into();
         let stored = SiteWithTools { site, tools };
-        app.store.create_site(&team.team, &stored, None, Audit::None).await.expect("a site");
+        app.store.create_site(&team.team, &stored, None, None, Audit::None).await.expect("a site");
     }
 }
 

@@ -49,7 +49,7 @@ pub(crate) const SAVE_EXPECTATIONS: Grant =
 
 pub(crate) const DELETE_SITE: Grant = Grant {
     get: &[Team],
-    put: &[Audit, Site, Team],
+    put: &[Audit, Directory, Site, Team],
     update: &[Publication, Team],
     delete: &[Directory, IssueIndex, Site],
     ..Grant::NONE

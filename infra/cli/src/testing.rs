@@ -229,6 +229,6 @@ impl Bench {
         let site = Site { name: "Shop".to_owned(), ..Site::new(id, team.id, url, now) };
         let tools = Tool::ALL.map(|tool| (tool, ToolState::new())).into();
         let stored = SiteWithTools { site, tools };
-        self.app.store.create_site(&team, &stored, None, Audit::None).await.expect("a site");
+        self.app.store.create_site(&team, &stored, None, None, Audit::None).await.expect("a site");
     }
 }

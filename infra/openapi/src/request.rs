@@ -75,6 +75,11 @@ pub(crate) fn new_sites(schemas: &mut Schemas) -> Body {
         "properties": {
             "url": { "description": "The same as for a single site.", "type": "string" },
             "name": { "description": "The same as for a single site.", "type": "string" },
+            "tags": {
+                "description": "An addition to the specification: the same as for a single site.",
+                "type": "array",
+                "items": { "type": "string" },
+            },
         },
         "required": ["url"],
     });

@@ -50,8 +50,8 @@ pub use names::{create_own_team, rename_team, rename_user};
 pub use plan::change_plan;
 pub use sign_in::mail_sign_in;
 pub use sites::{
-    OneOfMany, SITES_MAX, TeamWithCooldowns, create_one_of_many, create_site, delete_site,
-    pause_site, resume_site, save_site,
+    GrowingTeam, OneOfMany, SITES_MAX, create_one_of_many, create_site, delete_site, pause_site,
+    resume_site, save_site,
 };
 pub use status_pages::{
     create_incident, create_status_page, delete_incident, delete_status_page, edit_incident,

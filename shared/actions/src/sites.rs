@@ -15,6 +15,8 @@ use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_domain::sites::refusal::SiteRefusal;
 use vedette_domain::sites::site::Site;
+use vedette_domain::sites::tag::Tags;
+use vedette_domain::sites::tag_dictionary::TagDictionary;
 use vedette_ops::ErrorChain;
 use vedette_runtime::App;
 use vedette_store::{
@@ -50,17 +52,19 @@ pub(crate) async fn refuse_unknown_sites<E: From<StoreError>>(
 
 /// A team that gets new sites.
 #[derive(Debug)]
-pub struct TeamWithCooldowns {
+pub struct GrowingTeam {
     /// The team.
     pub team: TeamWithSettings,
     /// Loaded for the first site, and kept for the next ones.
     cooldowns: Option<Cooldowns>,
+    /// Loaded for the first site that has any.
+    tags: Option<TagDictionary>,
 }
 
-impl TeamWithCooldowns {
-    /// A team whose cooldowns are not read yet.
+impl GrowingTeam {
+    /// A team whose cooldowns and tags are not read yet.
     pub const fn new(team: TeamWithSettings) -> Self {
-        Self { team, cooldowns: None }
+        Self { team, cooldowns: None, tags: None }
     }
 
     /// How a new site begins under the team's plan, settings and cooldowns.
@@ -74,6 +78,23 @@ impl TeamWithCooldowns {
         };
         Ok(cooldowns.begin(plan, &site.url, &running, site.created_at))
     }
+
+    /// The team's tags with those of a new site; `None` if it has none.
+    async fn tags_with(
+        &mut self,
+        app: &App,
+        site: &Site,
+    ) -> Result<Option<TagDictionary>, SiteError> {
+        if site.tags.is_empty() {
+            return Ok(None);
+        }
+        let tags = match &self.tags {
+            Some(tags) => tags,
+            None => self.tags.insert(app.store.tags(self.team.id()).await?),
+        };
+        let changed = tags.changed(&Tags::new(), &site.tags);
+        Ok(Some(changed.map_err(SiteRefusal::from)?))
+    }
 }
 
 /// Adds a site to its team, notifies the reconciler, and returns how the site begins. After a conflict, load the team
@@ -85,18 +106,21 @@ impl TeamWithCooldowns {
 pub async fn create_site(
     app: &App,
     caller: &Caller,
-    team: &mut TeamWithCooldowns,
+    team: &mut GrowingTeam,
     site: Site,
 ) -> Result<SiteWithTools, SiteError> {
     site.check_texts()?;
     let Beginning { tools, cooldowns } = team.begin(app, &site).await?;
+    let tags = team.tags_with(app, &site).await?;
     let stored = SiteWithTools { site, tools };
     let (id, name) = (stored.site.id, stored.site.name.clone());
     let event = AuditEvent::SiteCreated { site: id, name };
     let by = By { now: stored.site.created_at, ..caller.by() };
     let entry = AuditEntry::new(team.team.id(), by, event);
     let audit = Audit::Entry(&entry);
-    let created = app.store.create_site(&team.team.team, &stored, cooldowns.as_ref(), audit).await;
+    let (with_cooldowns, with_tags) = (cooldowns.as_ref(), tags.as_ref());
+    let read = &team.team.team;
+    let created = app.store.create_site(read, &stored, with_cooldowns, with_tags, audit).await;
     if let Err(error) = created {
         return Err(match create_refusal(&error) {
             Some(CreateRefusal::DuplicateUrl) => SiteRefusal::DuplicateUrl.into(),
@@ -107,6 +131,7 @@ pub async fn create_site(
         });
     }
     team.cooldowns = cooldowns.or(team.cooldowns.take());
+    team.tags = tags.or(team.tags.take());
 
     let Site { team, id: site, .. } = stored.site;
     let sync = Message::Reconcile(ReconcileMessage::Sync { team, site });
@@ -140,7 +165,7 @@ pub enum OneOfMany {
 pub async fn create_one_of_many(
     app: &App,
     caller: &Caller,
-    team: &mut TeamWithCooldowns,
+    team: &mut GrowingTeam,
     site: impl Fn(SiteId, Timestamp) -> Site + Sync,
 ) -> Result<OneOfMany, SiteError> {
     let now = app.clock.now();
@@ -164,7 +189,7 @@ async fn create_within(
     left: Duration,
     app: &App,
     caller: &Caller,
-    team: &mut TeamWithCooldowns,
+    team: &mut GrowingTeam,
     site: impl Fn(SiteId) -> Site + Send,
 ) -> Result<SiteWithTools, SiteError> {
     let mut backoff = Backoff::new(budget::WRITE.min(left));
@@ -175,7 +200,7 @@ async fn create_within(
             done => return done,
         }
         let current = caller.team(&app.store, team.team.id(), Permission::ManageSites).await?;
-        *team = TeamWithCooldowns::new(current);
+        *team = GrowingTeam::new(current);
     }
 }
 

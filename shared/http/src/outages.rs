@@ -12,7 +12,9 @@ use vedette_domain::checks::report::Span;
 use vedette_domain::id::{IssueId, SiteId, UserId};
 use vedette_domain::issues::Fingerprint;
 use vedette_domain::issues::outage::{Cause, OutageFigures, OutageRecord};
-use vedette_store::{DirectoryRow, IndexRow, Store, StoreError, TeamWithSettings};
+use vedette_domain::sites::selector::Selector;
+use vedette_domain::sites::tag::Tag;
+use vedette_store::{Directory, DirectoryRow, IndexRow, Store, StoreError, TeamWithSettings};
 
 use crate::query::Query;
 use crate::validation::{Errors, ValidationError};
@@ -32,6 +34,8 @@ const READ_MAX: usize = 2 * OUTAGES_MAX;
 pub struct OutageFilter {
     /// A part of the name or URL of the site, or its id.
     pub site: Option<String>,
+    /// The tags of the site.
+    pub selector: Option<Selector>,
     /// The kind of failure.
     pub cause: Option<Cause>,
     /// The days.
@@ -39,7 +43,7 @@ pub struct OutageFilter {
 }
 
 impl OutageFilter {
-    /// Reads `site`, `cause`, `from` and `to`.
+    /// Reads `site`, `selector`, `cause`, `from` and `to`.
     ///
     /// # Errors
     ///
@@ -56,6 +60,10 @@ impl OutageFilter {
             Some(_) => query.one_of("cause", Cause::parse, errors),
             None => None,
         };
+        let selector = match query.search("selector") {
+            Some(_) => query.parsed("selector", Selector::parse, errors),
+            None => None,
+        };
         let to = query.date("to", errors);
         let from = query.date("from", errors);
         let to = to.unwrap_or(today);
@@ -68,7 +76,7 @@ impl OutageFilter {
             errors.push("from", format!("At most {DAYS_MAX} days can be read at a time."));
         }
         let site = query.search("site").map(str::to_lowercase);
-        Some(Self { site, cause, span })
+        Some(Self { site, selector, cause, span })
     }
 
     /// When its days begin and end.
@@ -88,13 +96,23 @@ impl OutageFilter {
     }
 }
 
-/// An outage with the name and the URL of its site.
-pub type FoundOutage = (OutageRecord, String, String);
+/// An outage with its site as it is now.
+#[derive(Debug)]
+pub struct FoundOutage {
+    /// The outage.
+    pub outage: OutageRecord,
+    /// The name of the site.
+    pub name: String,
+    /// Its URL.
+    pub url: String,
+    /// Its tags, sorted.
+    pub tags: Vec<Tag>,
+}
 
 /// The outages that a filter admits.
 #[derive(Debug)]
 pub struct Outages {
-    /// Each with the name and the URL of its site, newest first.
+    /// The newest first.
     pub found: Vec<FoundOutage>,
     /// Whether there are more than [`OUTAGES_MAX`], or may be.
     pub has_more: bool,
@@ -110,7 +128,7 @@ impl Outages {
     /// # Errors
     ///
     /// A fault of the table.
-    pub async fn load<D: Deref<Target = Vec<DirectoryRow>>>(
+    pub async fn load<D: Deref<Target = Directory>>(
         store: &Store,
         team: &TeamWithSettings,
         directory: impl Future<Output = Result<D, StoreError>>,
@@ -119,7 +137,7 @@ impl Outages {
     ) -> Result<Self, StoreError> {
         let (from, to) = filter.period();
         let earliest = day_start(filter.span.from.saturating_sub(i64::from(DAYS_MAX).days()));
-        let (sites, trouble, stored) = futures::try_join!(
+        let (directory, trouble, stored) = futures::try_join!(
             directory,
             store.trouble(team.id()),
             store.outages(team.id(), (earliest, to), READ_MAX),
@@ -137,20 +155,29 @@ impl Outages {
             .chain(open)
             .map(|outage| ((Reverse(outage.opened_at), outage.issue), outage))
             .collect();
-        let sites: HashMap<SiteId, &DirectoryRow> = sites.iter().map(|row| (row.id, row)).collect();
+        let selector = filter.selector.as_ref().map(|selector| selector.numbered(&directory.tags));
+        let is_selected = |row: &&DirectoryRow| {
+            selector.as_ref().is_none_or(|selector| selector.matches(&row.tags))
+        };
+        let sites: HashMap<SiteId, &DirectoryRow> =
+            directory.rows.iter().filter(is_selected).map(|row| (row.id, row)).collect();
         let retention = team.retention(now);
         let mut found: Vec<_> = all
             .into_values()
             .filter(|outage| retention.reaches(day_of(outage.ended_at.unwrap_or(now))))
             .filter_map(|outage| {
                 let site = sites.get(&outage.site)?;
-                let is_found = filter.admits(&outage, site);
-                is_found.then(|| (outage, site.name.clone(), site.url.to_string()))
+                filter.admits(&outage, site).then(|| FoundOutage {
+                    name: site.name.clone(),
+                    url: site.url.to_string(),
+                    tags: directory.tags_of(site).into_iter().cloned().collect(),
+                    outage,
+                })
             })
             .collect();
         let has_more = is_cut || found.len() > OUTAGES_MAX;
         found.truncate(OUTAGES_MAX);
-        let figures = OutageFigures::of(found.iter().map(|(outage, ..)| outage), (from, to), now);
+        let figures = OutageFigures::of(found.iter().map(|found| &found.outage), (from, to), now);
         let users = store.users(people(&found)).await?;
         Ok(Self { figures, found, has_more, users })
     }
@@ -163,8 +190,8 @@ impl Outages {
 
 /// Those who acknowledged or resolved some outages.
 fn people(found: &[FoundOutage]) -> Vec<UserId> {
-    let acknowledged = found.iter().filter_map(|(outage, ..)| outage.acknowledged);
-    let resolved = found.iter().filter_map(|(outage, ..)| outage.resolved_by);
+    let acknowledged = found.iter().filter_map(|found| found.outage.acknowledged);
+    let resolved = found.iter().filter_map(|found| found.outage.resolved_by);
     acknowledged.map(|taken| taken.by).chain(resolved).collect()
 }
 

@@ -1,6 +1,7 @@
 //! Query parameters: digits for integers, `true|false|1|0` for booleans, ISO dates.
 
 use std::cell::RefCell;
+use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use jiff::civil::Date;
@@ -94,6 +95,17 @@ impl Query {
             errors.push(name, format!("The selected {name} is invalid."));
         }
         found
+    }
+
+    /// A text with a form of its own. What is wrong with it continues "The … field".
+    pub fn parsed<T, E: Display>(
+        &self,
+        name: &'static str,
+        read: impl FnOnce(&str) -> Result<T, E>,
+        errors: &mut Errors,
+    ) -> Option<T> {
+        let read = read(self.text(name)?);
+        read.map_err(|error| errors.push(name, format!("The {name} field {error}."))).ok()
     }
 
     /// A UUID in its hyphenated form.

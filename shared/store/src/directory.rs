@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use aws_sdk_dynamodb::primitives::Blob;
 use aws_sdk_dynamodb::types::AttributeValue;
 use futures::future::try_join_all;
 use jiff::Timestamp;
@@ -13,9 +14,12 @@ use vedette_domain::id::{SiteId, TeamId};
 use vedette_domain::sites::settings::Settings;
 use vedette_domain::sites::site::Site;
 use vedette_domain::sites::site_url::SiteUrl;
+use vedette_domain::sites::tag::Tag;
+use vedette_domain::sites::tag_dictionary::TagDictionary;
 
 use crate::item::{
-    DOCUMENT, Item, Stored, document, document_attribute, document_item, key_of, stored,
+    DOCUMENT, Item, REV, Stored, document, document_attribute, document_item, key_of, number,
+    stored,
 };
 use crate::keys::{self, Key, PK, SK};
 use crate::table::{Change, Condition, Range, Sort, Store};
@@ -23,6 +27,7 @@ use crate::transaction::Transaction;
 use crate::{Readable, StoreError};
 
 stored!(attributes: NewestOfTools);
+stored!(document: TagDictionary);
 
 /// Rows that one call reads: few enough that one answer is parsed while the table looks up the next.
 const ROWS: usize = 600;
@@ -46,6 +51,10 @@ pub struct DirectoryRow {
     /// Tools that the site itself enables or disables; other tools follow the team.
     #[serde(default)]
     pub enabled: BTreeMap<Tool, bool>,
+    /// The numbers of its tags in the team's [`TagDictionary`]. They are an attribute next to the document because they
+    /// change with the dictionary.
+    #[serde(skip)]
+    pub tags: Vec<u16>,
     /// Whether any check of the site has ever completed. This is an attribute next to the document because checks write
     /// it.
     #[serde(skip)]
@@ -53,6 +62,25 @@ pub struct DirectoryRow {
     /// Each tool's newest check, if the caller asked for it. It has an item of its own because few callers need it.
     #[serde(skip)]
     pub newest: BTreeMap<Tool, Newest>,
+}
+
+/// A team's sites, with the tags that their rows name by number.
+#[derive(Debug)]
+pub struct Directory {
+    /// The sites.
+    pub rows: Vec<DirectoryRow>,
+    /// The tags that they have.
+    pub tags: TagDictionary,
+}
+
+impl Directory {
+    /// The tags of a site, sorted.
+    pub fn tags_of(&self, row: &DirectoryRow) -> Vec<&Tag> {
+        let mut tags: Vec<_> =
+            row.tags.iter().filter_map(|number| self.tags.tag(*number)).collect();
+        tags.sort_unstable();
+        tags
+    }
 }
 
 impl DirectoryRow {
@@ -69,11 +97,13 @@ type NewestOfTools = BTreeMap<Tool, Option<Newest>>;
 
 /// The attribute that says whether any check has completed.
 const CHECKED: &str = "checked";
+/// The attribute with the numbers of the tags, 2 bytes each.
+const TAGS: &str = "t";
 /// The attribute in which version 0.1 stored the newest checks.
 const NEWEST: &str = "newest";
 
 impl DirectoryRow {
-    /// The row of a site that has no checks yet.
+    /// The row of a site that has no checks and no tags yet.
     pub(crate) fn of(site: &Site) -> Self {
         let overrides = &site.overrides.tools;
         let enabled = Tool::ALL.into_iter();
@@ -84,6 +114,7 @@ impl DirectoryRow {
             pinned: site.pinned,
             created_at: site.created_at,
             enabled: enabled.filter_map(|tool| Some((tool, overrides.enabled(tool)?))).collect(),
+            tags: Vec::new(),
             is_checked: false,
             newest: BTreeMap::new(),
         }
@@ -111,6 +142,9 @@ impl DirectoryRow {
         if self.is_checked {
             item.insert(CHECKED.to_owned(), AttributeValue::Bool(true));
         }
+        if !self.tags.is_empty() {
+            item.insert(TAGS.to_owned(), self.tags_attribute());
+        }
         Ok(item)
     }
 
@@ -123,13 +157,24 @@ impl DirectoryRow {
         }
     }
 
-    /// The change that turns a row into this one.
-    pub(crate) fn change(&self) -> Result<Change, StoreError> {
-        Ok(Change {
-            expression: format!("SET {DOCUMENT} = :row").into(),
-            values: vec![(":row", document_attribute(self)?)],
-            ..Change::default()
-        })
+    /// The change that turns a row into this one, which has no tags unless `sets_tags`; otherwise the row keeps its tags.
+    pub(crate) fn change(&self, sets_tags: bool) -> Result<Change, StoreError> {
+        let mut expression = format!("SET {DOCUMENT} = :row");
+        let mut values = vec![(":row", document_attribute(self)?)];
+        match (sets_tags, self.tags.is_empty()) {
+            (true, true) => expression.push_str(&format!(" REMOVE {TAGS}")),
+            (true, false) => {
+                expression.push_str(&format!(", {TAGS} = :tags"));
+                values.push((":tags", self.tags_attribute()));
+            }
+            (false, _) => {}
+        }
+        Ok(Change { expression: expression.into(), values, ..Change::default() })
+    }
+
+    fn tags_attribute(&self) -> AttributeValue {
+        let bytes: Vec<u8> = self.tags.iter().flat_map(|tag| tag.to_be_bytes()).collect();
+        AttributeValue::B(Blob::new(bytes))
     }
 }
 
@@ -141,11 +186,49 @@ impl Stored for DirectoryRow {
         };
         // An old row does not say whether a check that is not the newest has completed.
         let is_checked = item.contains_key(CHECKED) || !newest.is_empty();
-        Ok(Self { is_checked, newest, ..document(item)? })
+        let tags = match item.get(TAGS) {
+            Some(AttributeValue::B(tags)) => tags
+                .as_ref()
+                .chunks_exact(2)
+                .map(|tag| u16::from_be_bytes([tag[0], tag[1]]))
+                .collect(),
+            _ => Vec::new(),
+        };
+        Ok(Self { is_checked, newest, tags, ..document(item)? })
     }
 }
 
+/// Writes a team's tags after a change.
+pub(crate) fn write_tags<'a>(
+    transaction: Transaction<'a>,
+    team: TeamId,
+    tags: Option<&TagDictionary>,
+) -> Result<Transaction<'a>, StoreError> {
+    let Some(tags) = tags else { return Ok(transaction) };
+    let mut stored = document_item(&keys::tags(team), tags)?;
+    stored.insert(REV.to_owned(), number(tags.rev));
+    Ok(transaction.put(stored, Condition::after(tags.rev - 1)))
+}
+
 impl Store {
+    /// A team's sites with the dictionary of their tags.
+    pub async fn tagged_directory(
+        &self,
+        team: TeamId,
+        sites: usize,
+    ) -> Result<Directory, StoreError> {
+        let (rows, tags) = futures::try_join!(self.directory(team, sites), self.tags(team))?;
+        Ok(Directory { rows, tags })
+    }
+
+    /// The tags that a team's sites have.
+    pub async fn tags(&self, team: TeamId) -> Result<TagDictionary, StoreError> {
+        // A query for the item costs what reading it costs, and every route that lists sites may make queries.
+        let Key { pk, sk } = keys::tags(team);
+        let stored = self.query(Range::new(&pk, Sort::Prefix(sk))).await?;
+        stored.into_iter().next().map_or_else(|| Ok(TagDictionary::default()), Stored::read)
+    }
+
     /// A team's directory in its order, as far as it can be read. The number of parallel calls follows from the number
     /// of sites.
     pub async fn directory(

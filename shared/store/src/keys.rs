@@ -270,6 +270,11 @@ pub(crate) fn newest(team: TeamId, site: SiteId) -> Key {
     Key::new(directory_partition(team), format!("{NEWEST}{site}"))
 }
 
+/// The tags of a team, in the partition of its directory. They sort after its rows, so reading these does not read them.
+pub(crate) fn tags(team: TeamId) -> Key {
+    Key::new(directory_partition(team), "tags")
+}
+
 pub(crate) fn team_partition(team: TeamId) -> String {
     Prefix::Team.key(team)
 }

@@ -56,7 +56,7 @@ pub use changes::{Changes, Usage};
 pub use channel::{ChannelRef, ChannelSync, Deliveries, FanOut, Off, UrlClaim};
 pub use copying::{Copied, CopyConflict, CopyMark, CopyPart, CopyPlan, CopyRules};
 pub use definition::TableState;
-pub use directory::DirectoryRow;
+pub use directory::{Directory, DirectoryRow};
 pub use error::{StoreError, unless_conflict};
 pub use evidence::{EVIDENCE_MAX, IssueEvidence};
 pub use failing::{Attention, Trouble};
@@ -70,7 +70,8 @@ pub use rate_limit::{Requests, Taken};
 pub use retry::{Backoff, MayConflict, budget, retry_on_conflict};
 pub use run::RunContext;
 pub use site::{
-    CreateRefusal, DeletedSite, Purged, SiteDeletion, SiteWithTools, create_refusal, is_taken_url,
+    CreateRefusal, DeletedSite, Purged, SiteDeletion, SiteUpdate, SiteWithTools, create_refusal,
+    is_taken_url,
 };
 pub use status_page::{PageConflict, is_taken_slug, page_conflict};
 pub use subscription::is_full;

@@ -18,8 +18,10 @@ use vedette_domain::checks::tool_state::{CheckSource, ToolState};
 use vedette_domain::id::{Partition, SiteId, StatusPageId, TeamId};
 use vedette_domain::issues::record::Issue;
 use vedette_domain::sites::site::Site;
+use vedette_domain::sites::tag_dictionary::TagDictionary;
 
 use crate::channel::put_outbox;
+use crate::directory::write_tags;
 use crate::failing::unlist;
 use crate::item::{
     Item, REV, Stored, document_item, item, key_of, number, outstanding, readable, stored,
@@ -30,7 +32,7 @@ use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::transaction::Transaction;
 use crate::{Audit, DirectoryRow, StoreError, TeamWithSettings};
 
-pub use update::is_taken_url;
+pub use update::{SiteUpdate, is_taken_url};
 
 /// A site with the state of its tools.
 #[derive(Debug, Clone)]
@@ -177,11 +179,13 @@ pub struct SiteDeletion<'a> {
     pub pages: &'a [StatusPageId],
     /// The team's cooldowns, if they change.
     pub cooldowns: Option<&'a Cooldowns>,
+    /// The team's tags, if the site had any.
+    pub tags: Option<&'a TagDictionary>,
 }
 
 impl Store {
     /// Adds a site to a team. `team` is the team as it was read, with an active plan; `cooldowns` are the team's, if
-    /// they change.
+    /// they change, and `tags` are the team's, if the site has any.
     ///
     /// # Errors
     ///
@@ -191,6 +195,7 @@ impl Store {
         team: &Team,
         stored: &SiteWithTools,
         cooldowns: Option<&Cooldowns>,
+        tags: Option<&TagDictionary>,
         audit: Audit<'_>,
     ) -> Result<(), StoreError> {
         let site = &stored.site;
@@ -207,7 +212,9 @@ impl Store {
             "cfg = :cfg AND sites < :limit",
             vec![(":cfg", number(team.cfg)), (":limit", number(limit))],
         );
-        let row = DirectoryRow::of(site).item(&keys::directory(site.team, &site.url))?;
+        let numbers = tags.map(|tags| tags.numbers(&site.tags)).unwrap_or_default();
+        let row = DirectoryRow { tags: numbers, ..DirectoryRow::of(site) };
+        let row = row.item(&keys::directory(site.team, &site.url))?;
         let mut transaction = self
             .transaction()
             .update(&keys::team(site.team), count, seen)
@@ -217,7 +224,8 @@ impl Store {
             let stored = tool_item(partition, tool, state, site.created_at)?;
             transaction = transaction.put(stored, Condition::Absent);
         }
-        write_cooldowns(transaction, site.team, cooldowns)?.commit(audit).await
+        let transaction = write_cooldowns(transaction, site.team, cooldowns)?;
+        write_tags(transaction, site.team, tags)?.commit(audit).await
     }
 
     /// A site with its tools; `None` if there is no such site.
@@ -372,7 +380,7 @@ impl Store {
         now: Timestamp,
         audit: Audit<'_>,
     ) -> Result<(), StoreError> {
-        let SiteDeletion { issues, outbox, pages, cooldowns } = effects;
+        let SiteDeletion { issues, outbox, pages, cooldowns, tags } = effects;
         let site = &stored.site;
         let partition = site.id.partition();
         let due = now.saturating_add(RECONCILE_GRACE).unwrap_or(now);
@@ -409,7 +417,8 @@ impl Store {
         }
         transaction = want_all(transaction, site.team, pages, now);
         transaction = transaction.delete(&keys::newest(site.team, site.id), Condition::Always);
-        write_cooldowns(transaction, site.team, cooldowns)?.commit(audit).await
+        let transaction = write_cooldowns(transaction, site.team, cooldowns)?;
+        write_tags(transaction, site.team, tags)?.commit(audit).await
     }
 
     /// The deleted site in a partition, if there is one.

@@ -14,6 +14,7 @@ use vedette_domain::checks::history::block::Block;
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::Partition;
 use vedette_domain::sites::settings::Settings;
+use vedette_domain::sites::tag_dictionary::TagDictionary;
 use vedette_embedded::{Database, TABLE, sdk_client};
 use vedette_store::{DirectoryRow, keys};
 
@@ -204,6 +205,7 @@ fn shown((partition, sort_key): &(String, String), item: &Item) -> Value {
     let is_published = partition.starts_with("Q#");
     if let Some(AttributeValue::B(document)) = item.get("doc").filter(|_| !is_published) {
         let mut document = match sort_key.as_str() {
+            "tags" => fields_of::<TagDictionary>(document.as_ref()),
             _ if partition.starts_with("L#") => fields_of::<DirectoryRow>(document.as_ref()),
             "M" => fields_of::<Settings>(document.as_ref()),
             _ => fields_of::<ToolState>(document.as_ref()),

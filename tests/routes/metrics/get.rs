@@ -8,7 +8,7 @@ use vedette_domain::id::{SiteId, TeamId};
 use vedette_testkit::{ApiResponse, Member, WebServer, new_team};
 use vedette_tests::Service;
 
-use crate::support::{assert_refused, colleague, new_site, new_site_with};
+use crate::support::{assert_invalid, assert_refused, colleague, new_site, new_site_with};
 
 async fn get(service: &Service, caller: &Member, team: TeamId) -> ApiResponse {
     service.client(caller).get(&format!("/teams/{team}/metrics")).await
@@ -151,5 +151,40 @@ async fn metrics_are_limited_to_one_read_of_a_team_per_window() {
     for _ in 0..10 {
         service.advance_minutes(1);
         assert_eq!(get(&service, &viewer, owner.team).await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn metrics_are_about_the_sites_that_a_selector_selects_and_have_tags_if_asked() {
+    let (service, owner) = Service::with_team().await;
+    for (n, tags) in
+        [(1, json!(["env:prod", "team:shop"])), (2, json!(["env:test"])), (3, json!([]))]
+    {
+        let body = json!({ "url": format!("https://{n}.example"), "tags": tags });
+        let path = format!("/teams/{}/sites", owner.team);
+        assert_eq!(service.client(&owner).post(&path, &body).await.status, 201);
+    }
+    let ask = async |query: &str| {
+        service.advance_minutes(1);
+        let path = format!("/teams/{}/metrics{query}", owner.team);
+        service.client(&owner).get(&path).await
+    };
+    let of = |answer: &ApiResponse, metric: &str| {
+        let text = answer.body.as_str().expect("a text");
+        let lines = text.lines().filter(|line| line.starts_with(metric));
+        lines.map(|line| line.rsplit('"').nth(1).unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    let all = ask("").await;
+    assert_eq!(of(&all, "vedette_site_info").len(), 3);
+    assert_eq!(of(&all, "vedette_site_tag"), [""; 0]);
+    let selected = ask("?selector=env:prod&tags=true").await;
+    assert_eq!(of(&selected, "vedette_site_info"), ["https://1.example"]);
+    assert_eq!(of(&selected, "vedette_site_tag"), ["env:prod", "team:shop"]);
+    assert_eq!(of(&ask("?selector=x").await, "vedette_site_info"), [""; 0]);
+    for (query, field, message) in [
+        ("selector=", "selector", "The selector field must name at least one tag."),
+        ("tags=yes", "tags", "The tags field must be true or false."),
+    ] {
+        assert_invalid(&ask(&format!("?{query}")).await, field, message);
     }
 }

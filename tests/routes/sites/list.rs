@@ -1,6 +1,7 @@
 //! `GET /teams/{team}/sites`: pages, order and links.
 
 mod filters;
+mod tags;
 
 use futures::future::join_all;
 use jiff::SignedDuration;

@@ -1,6 +1,7 @@
 //! `PATCH /sites/{site}`: what a client can change. `moving` is about the URL, and `watching` about the monitoring.
 
 mod moving;
+mod tags;
 mod watching;
 
 use futures::future::join_all;
@@ -9,7 +10,7 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
 use vedette_domain::message::Message;
 use vedette_domain::sites::site::{LISTED_TEXTS_MAX, Site};
-use vedette_store::{Audit, DirectoryRow};
+use vedette_store::{Audit, DirectoryRow, SiteUpdate};
 use vedette_testkit::{ApiResponse, Member, WebServer};
 use vedette_tests::Service;
 
@@ -414,8 +415,9 @@ async fn a_site_whose_texts_are_too_long_already_changes_otherwise() {
     let stored = store.site(scene.site.partition()).await.expect("read").expect("a site");
     let notes = Some("x".repeat(LISTED_TEXTS_MAX));
     let long = Site { notes, rev: stored.site.rev + 1, ..stored.site.clone() };
+    let update = SiteUpdate { next: &long, tags: None, outbox: &[], pages: &[] };
     store
-        .update_site(&stored, &long, &[], &[], scene.service.test.now(), Audit::None)
+        .update_site(&stored, update, scene.service.test.now(), Audit::None)
         .await
         .expect("written");
     let pinned = scene.patch_with("pinned", &json!(true)).await;

@@ -9,11 +9,16 @@ use vedette_domain::checks::pointer::Latest;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
 use vedette_domain::issues::Severity;
+use vedette_domain::sites::selector::Selector;
+use vedette_domain::sites::tag::Tag;
+use vedette_domain::sites::tag_dictionary::TagDictionary;
 use vedette_http::access::hold_metrics;
 use vedette_http::error::ApiError;
+use vedette_http::query::Query;
 use vedette_http::response::{Response, text};
+use vedette_http::validation::{Errors, ValidationError};
 use vedette_ops::exposition::{CONTENT_TYPE, Exposition, Value as _};
-use vedette_store::{DirectoryRow, TeamWithSettings};
+use vedette_store::{Directory, DirectoryRow, TeamWithSettings};
 
 use crate::Context;
 
@@ -28,12 +33,29 @@ pub(crate) async fn handle(
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
     let (store, now) = (&context.app.store, context.caller.now);
+    let (selector, shows_tags) = parse(&context.query())?;
     let count = team.team.sites as usize;
-    hold_series(count)?;
+    if selector.is_none() {
+        hold_series(count * SERIES_OF_SITE)?;
+    }
     hold_metrics(store, team.id(), now).await?;
 
-    let (rows, trouble) =
-        futures::try_join!(store.directory(team.id(), count), store.trouble(team.id()))?;
+    let tags = async {
+        match shows_tags || selector.is_some() {
+            true => store.tags(team.id()).await,
+            false => Ok(TagDictionary::default()),
+        }
+    };
+    let (rows, tags, trouble) =
+        futures::try_join!(store.directory(team.id(), count), tags, store.trouble(team.id()))?;
+    let mut directory = Directory { rows, tags };
+    if let Some(selector) = selector {
+        let selector = selector.numbered(&directory.tags);
+        directory.rows.retain(|row| selector.matches(&row.tags));
+    }
+    let rows = &directory.rows;
+    let tags: usize = rows.iter().filter(|_| shows_tags).map(|row| row.tags.len()).sum();
+    hold_series(rows.len() * SERIES_OF_SITE + tags)?;
     let partitions = || rows.iter().map(|row| row.id.partition());
     let (mut status, mut ssl) = futures::try_join!(
         store.tool_states(partitions(), Tool::Status),
@@ -59,6 +81,7 @@ pub(crate) async fn handle(
             let runs = |tool: Tool| context.app.service.runs_on(tool, row, &team);
             SiteMetrics {
                 row,
+                tags: if shows_tags { directory.tags_of(row) } else { Vec::new() },
                 is_monitored: Tool::ALL.into_iter().any(runs),
                 checked_at: check.as_ref().and_then(|check| check.completed_at),
                 result: check.and_then(|check| StatusResult::deserialize(check.result?).ok()),
@@ -72,9 +95,17 @@ pub(crate) async fn handle(
     Ok(text(exposition(&sites), CONTENT_TYPE))
 }
 
-/// Refuses the metrics of a team with too many sites.
-const fn hold_series(sites: usize) -> Result<(), ApiError> {
-    match sites.saturating_mul(SERIES_OF_SITE) {
+/// Which sites the metrics are about, and whether they have the tags of sites.
+fn parse(query: &Query) -> Result<(Option<Selector>, bool), ValidationError> {
+    let mut errors = Errors::new();
+    let selector = query.parsed("selector", Selector::parse, &mut errors);
+    let shows_tags = query.boolean("tags", &mut errors).unwrap_or_default();
+    errors.finish(Some((selector, shows_tags)))
+}
+
+/// Refuses metrics with too many series.
+const fn hold_series(series: usize) -> Result<(), ApiError> {
+    match series {
         ..=SERIES_MAX => Ok(()),
         series => Err(ApiError::TooManySeries { series, max: SERIES_MAX }),
     }
@@ -83,6 +114,8 @@ const fn hold_series(sites: usize) -> Result<(), ApiError> {
 /// What the metrics say about a site.
 struct SiteMetrics<'a> {
     row: &'a DirectoryRow,
+    /// Its tags, if the client asked for them.
+    tags: Vec<&'a Tag>,
     /// Whether any tool checks it.
     is_monitored: bool,
     /// When the last automatic status check completed.
@@ -162,6 +195,14 @@ fn exposition(sites: &[SiteMetrics<'_>]) -> String {
         let labels = [("site", id), ("name", &*site.row.name), ("url", site.row.url.as_str())];
         info.series(&labels, true);
     }
+    if sites().any(|(_, site)| !site.tags.is_empty()) {
+        let mut tagged = exposition.gauge("vedette_site_tag", "A tag of a site; always 1.");
+        for (id, site) in sites() {
+            for tag in &site.tags {
+                tagged.series(&[("site", id), ("tag", tag.as_str())], true);
+            }
+        }
+    }
     for Gauge { name, help, value } in &GAUGES {
         let mut metric = exposition.gauge(name, help);
         for (id, site) in sites() {
@@ -197,8 +238,8 @@ mod tests {
 
     #[test]
     fn a_response_has_a_limit() {
-        assert!(hold_series(1_153).is_ok());
-        let refusal = hold_series(1_154).expect_err("13 more series than 14,989");
+        assert!(hold_series(1_153 * SERIES_OF_SITE).is_ok());
+        let refusal = hold_series(1_154 * SERIES_OF_SITE).expect_err("13 more than 14,989");
         assert_eq!(refusal.status(), 413);
         assert_eq!(
             refusal.message(),

@@ -21,7 +21,7 @@ pub(crate) async fn handle(
     let filter = OutageFilter::read(&query, day_of(now), &mut errors);
     let filter = errors.finish(filter)?;
     let directory =
-        async { store.directory(team.id(), team.team.sites as usize).await.map(Box::new) };
+        async { store.tagged_directory(team.id(), team.team.sites as usize).await.map(Box::new) };
     let outages = Outages::load(store, &team, directory, &filter, now).await?;
     let total = outages.found.len() as u64;
     let data: Vec<_> = wanted

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
-use vedette_actions::{OneOfMany, SITES_MAX, TeamWithCooldowns, create_one_of_many};
+use vedette_actions::{GrowingTeam, OneOfMany, SITES_MAX, create_one_of_many};
 use vedette_domain::input::Input as _;
 use vedette_domain::sites::input::NewSite;
 use vedette_domain::sites::refusal::SiteRefusal;
@@ -26,7 +26,7 @@ pub(crate) async fn handle(
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
     let items = parse(&parse_body(context.body)?)?;
-    let mut team = TeamWithCooldowns::new(team);
+    let mut team = GrowingTeam::new(team);
     let mut outcome = SitesOutcome::default();
     let mut seen = BTreeSet::new();
     for item in items {
@@ -60,16 +60,17 @@ pub(crate) async fn handle(
 struct Item {
     url: String,
     name: Option<String>,
+    tags: Option<Vec<String>>,
 }
 
 impl Item {
     /// The site, read as if it were the only one.
     fn input(&self) -> Result<NewSite, ValidationError> {
-        let sent = [("url", Some(&self.url)), ("name", self.name.as_ref())];
-        let sent = sent.into_iter().filter_map(|(field, text)| Some((field, text?)));
-        NewSite::from_texts(
-            &sent.map(|(field, text)| (field.into(), text.as_str().into())).collect(),
-        )
+        let mut sent = Map::new();
+        sent.insert("url".to_owned(), self.url.as_str().into());
+        sent.extend(self.name.as_deref().map(|name| ("name".to_owned(), name.into())));
+        sent.extend(self.tags.as_ref().map(|tags| ("tags".to_owned(), tags.as_slice().into())));
+        NewSite::from_texts(&sent)
     }
 }
 
@@ -86,7 +87,10 @@ fn read_item(site: &Field<'_>, errors: &mut Errors) -> Option<Item> {
     let fields = site.object(errors)?;
     let url = as_sent(fields.field("url"), true, errors);
     let name = as_sent(fields.field("name"), false, errors);
-    Some(Item { url: url?, name })
+    let tags = fields.field("tags");
+    let text = |tag: &Field<'_>, errors: &mut Errors| tag.string(usize::MAX, errors);
+    let tags = (!tags.is_absent()).then(|| tags.list(0..=usize::MAX, errors, text));
+    Some(Item { url: url?, name, tags: tags.flatten() })
 }
 
 /// A string as it was sent. It is validated later, for this site alone.

@@ -1,6 +1,6 @@
 //! `POST /teams/{team}/sites`: adds a site.
 
-use vedette_actions::{TeamWithCooldowns, create_site};
+use vedette_actions::{GrowingTeam, create_site};
 use vedette_domain::sites::input::NewSite;
 use vedette_http::error::ApiError;
 use vedette_http::response::{Response, created};
@@ -17,7 +17,7 @@ pub(crate) async fn handle(
 ) -> Result<Response, ApiError> {
     let (new, overrides): (NewSite, _) =
         parse_site(&Fields::body(&parse_body(context.body)?), &team)?;
-    let mut team = TeamWithCooldowns::new(team);
+    let mut team = GrowingTeam::new(team);
     let id = context.app.entropy.site_id().map_err(ApiError::internal)?;
     let site = new.into_site(overrides.unwrap_or_default(), id, team.team.id(), context.caller.now);
     let stored = create_site(context.app, context.caller, &mut team, site).await?;

@@ -1,6 +1,9 @@
 //! `GET /teams/{team}/sites`: a team's sites with their latest checks.
 
 use vedette_domain::checks::tool::{CheckStatus, Tool};
+use vedette_domain::sites::selector::Selector;
+use vedette_domain::sites::tag::Tag;
+use vedette_domain::sites::tag_dictionary::TagDictionary;
 use vedette_http::error::ApiError;
 use vedette_http::paging::{self, PageRequest};
 use vedette_http::query::Query;
@@ -22,11 +25,20 @@ pub(crate) async fn handle(
 
     let retention = team.retention(context.caller.now);
     let sites = team.team.sites as usize;
-    let rows = match listing.status {
-        Some(_) => store.directory_with_newest(id, sites).await?,
-        None => store.directory(id, sites).await?,
+    let rows = async {
+        match listing.status {
+            Some(_) => store.directory_with_newest(id, sites).await,
+            None => store.directory(id, sites).await,
+        }
     };
-    let rows = listing.of(rows, &team.settings, team.plan(), retention);
+    let tags = async {
+        match listing.is_by_tags() {
+            true => store.tags(id).await,
+            false => Ok(TagDictionary::default()),
+        }
+    };
+    let (rows, tags) = futures::try_join!(rows, tags)?;
+    let rows = listing.of(rows, &tags, &team.settings, team.plan(), retention);
     let shown = page.slice(&rows);
     let partitions: Vec<_> = shown.iter().map(|row| row.id.partition()).collect();
     let sites = store.sites(partitions).await?;
@@ -50,6 +62,8 @@ fn parse(query: &Query) -> Result<(Listing, PageRequest), ValidationError> {
     let page = PageRequest::parse(query, &mut errors);
     let listing = Listing {
         search: query.search("search").map(str::to_owned),
+        tag: query.parsed("tag", Tag::parse, &mut errors),
+        selector: query.parsed("selector", Selector::parse, &mut errors),
         pinned: query.boolean("pinned", &mut errors),
         tool: query.one_of("tool", Tool::parse, &mut errors),
         status: query.one_of("status", CheckStatus::parse, &mut errors),

@@ -7,7 +7,10 @@ use vedette_domain::checks::history::Retention;
 use vedette_domain::checks::tool::{CheckStatus, Tool};
 use vedette_domain::checks::tool_state::Newest;
 use vedette_domain::id::SiteId;
+use vedette_domain::sites::selector::Selector;
 use vedette_domain::sites::settings::Settings;
+use vedette_domain::sites::tag::Tag;
+use vedette_domain::sites::tag_dictionary::TagDictionary;
 use vedette_store::DirectoryRow;
 
 /// The filters and the order of a list of sites.
@@ -15,6 +18,10 @@ use vedette_store::DirectoryRow;
 pub(super) struct Listing {
     /// Part of the name or of the canonical URL, ignoring case.
     pub(super) search: Option<String>,
+    /// Only sites that have this tag.
+    pub(super) tag: Option<Tag>,
+    /// Only sites whose tags match.
+    pub(super) selector: Option<Selector>,
     /// Only pinned sites, or only sites that are not pinned.
     pub(super) pinned: Option<bool>,
     /// Only sites that have the tool enabled.
@@ -81,17 +88,28 @@ fn by_name(row: &DirectoryRow) -> (String, SiteId) {
 }
 
 impl Listing {
-    /// The sites in the list, in its order, out of all sites of a team with these settings.
+    /// Whether the list depends on the tags of sites.
+    pub(super) const fn is_by_tags(&self) -> bool {
+        self.tag.is_some() || self.selector.is_some()
+    }
+
+    /// The sites in the list, in its order, out of all sites of a team with these settings. `tags` are the team's, if
+    /// the list depends on them.
     pub(super) fn of(
         &self,
         mut rows: Vec<DirectoryRow>,
+        tags: &TagDictionary,
         team: &Settings,
         plan: Plan,
         retention: Retention,
     ) -> Vec<DirectoryRow> {
         let search = self.search.as_deref().map(str::to_lowercase);
+        let tag = self.tag.as_ref().map(|tag| tags.number(tag));
+        let selector = self.selector.as_ref().map(|selector| selector.numbered(tags));
         rows.retain(|row| {
-            search.as_deref().is_none_or(|part| row.contains(part))
+            tag.is_none_or(|tag| tag.is_some_and(|tag| row.tags.contains(&tag)))
+                && selector.as_ref().is_none_or(|selector| selector.matches(&row.tags))
+                && search.as_deref().is_none_or(|part| row.contains(part))
                 && self.pinned.is_none_or(|pinned| row.pinned == pinned)
                 && self.tool.is_none_or(|tool| row.is_enabled(tool, team, plan))
                 && self.status.is_none_or(|status| self.has_status(row, status, retention))
@@ -130,6 +148,7 @@ mod tests {
             pinned: false,
             created_at: created_at.parse().expect("a timestamp"),
             enabled: [].into(),
+            tags: vec![],
             is_checked: false,
             newest: [].into(),
         }
@@ -138,7 +157,8 @@ mod tests {
     /// The names of the sites in a list.
     fn names(listing: &Listing, rows: &[DirectoryRow], team: &Settings) -> Vec<String> {
         let retention = Retention { today: TODAY, days: 30 };
-        let shown = listing.of(rows.to_vec(), team, Plan::Agency, retention);
+        let tags = TagDictionary::default();
+        let shown = listing.of(rows.to_vec(), &tags, team, Plan::Agency, retention);
         shown.into_iter().map(|row| row.name).collect()
     }
 
@@ -264,7 +284,8 @@ mod tests {
         let listing = Listing { status: Some(CheckStatus::Completed), ..Listing::default() };
         let retention = Retention { today: TODAY, days: 30 };
         let settings = Settings::defaults(Plan::Agency);
-        let shown = listing.of(rows.to_vec(), &settings, Plan::Agency, retention);
+        let tags = TagDictionary::default();
+        let shown = listing.of(rows.to_vec(), &tags, &settings, Plan::Agency, retention);
         assert_eq!(shown.iter().map(|row| row.id).collect::<Vec<_>>(), [rows[1].id]);
     }
 

@@ -3,6 +3,7 @@
 use vedette_ops::exposition::CONTENT_TYPE;
 
 use crate::operation::{Operation, Success};
+use crate::parameters;
 use crate::schemas::Schemas;
 
 pub(super) fn operations(_: &mut Schemas) -> Vec<Operation> {
@@ -14,7 +15,14 @@ pub(super) fn operations(_: &mut Schemas) -> Vec<Operation> {
                       `vedette_site_info` maps to its name and URL. The metrics of a team can be \
                       read once a minute; other requests get a 429. A response has at most 15,000 \
                       series, 13 for each site; the metrics of a larger team get a 413.",
-        query: Vec::new(),
+        query: vec![
+            parameters::selector(),
+            parameters::boolean(
+                "tags",
+                "An addition to the specification: whether to add `vedette_site_tag` with each \
+                 tag of each site.",
+            ),
+        ],
         body: None,
         success: Success::text("The metrics.", CONTENT_TYPE).limited(),
     }]

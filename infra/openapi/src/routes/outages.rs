@@ -24,6 +24,7 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             &json!({ "type": "string" }),
         ),
     ];
+    query.push(parameters::selector());
     query.extend(parameters::of_pages());
     let success = Success::ok("A page of outages.", schemas.page::<OutageResource<'static>>())
         .followed_by("/data/0/issue_uuid", "issue", &["issues.get", "issues.evidence"]);

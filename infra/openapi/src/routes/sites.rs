@@ -35,6 +35,12 @@ fn list(schemas: &mut Schemas) -> Operation {
             "Part of the name or of the canonical URL, in any case.",
             &json!({ "type": "string" }),
         ),
+        parameters::query(
+            "tag",
+            "An addition to the specification: only sites that have this tag.",
+            &json!({ "type": "string" }),
+        ),
+        parameters::selector(),
         parameters::boolean("pinned", "Only pinned sites, or only sites that are not pinned."),
         parameters::query("tool", "Only sites that have the tool enabled.", &schemas.of::<Tool>()),
         parameters::query(

@@ -36,6 +36,10 @@ pub async fn delete_site(
     } else {
         None
     };
+    let tags = match site.tags.is_empty() {
+        true => None,
+        false => Some(store.tags(site.team).await?.without(&site.tags)),
+    };
     let outbox: Vec<_> = issues
         .iter()
         .filter(|issue| may_be_unnotified(issue, now))
@@ -44,9 +48,13 @@ pub async fn delete_site(
     let event = AuditEvent::SiteDeleted { site: site.id, name: site.name.clone() };
     let entry = AuditEntry::new(site.team, by, event);
     let audit = Audit::Entry(&entry);
-    let cooldowns = cooldowns.as_ref();
-    let deletion =
-        SiteDeletion { issues: &issues, outbox: &outbox, pages: &team.status_pages, cooldowns };
+    let deletion = SiteDeletion {
+        issues: &issues,
+        outbox: &outbox,
+        pages: &team.status_pages,
+        cooldowns: cooldowns.as_ref(),
+        tags: tags.as_ref(),
+    };
     store.delete_site(stored, deletion, now, audit).await?;
     for entry in &outbox {
         enqueue_issue(app, site.team, entry.issue.id).await;

@@ -11,9 +11,10 @@ use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_domain::sites::refusal::SiteRefusal;
 use vedette_domain::sites::settings::SiteOverrides;
 use vedette_domain::sites::site::Site;
+use vedette_domain::sites::tag_dictionary::TagDictionary;
 use vedette_runs::enqueue_issue;
 use vedette_runtime::App;
-use vedette_store::{Audit, StoreError, is_taken_url};
+use vedette_store::{Audit, SiteUpdate, StoreError, is_taken_url};
 
 use crate::SiteError;
 use crate::access::SiteAccess;
@@ -70,10 +71,12 @@ pub async fn save_site(
     let outbox = outbox(app, access, &next, now).await?;
     let entry = AuditEntry::new(site.team, by, AuditEvent::site(site, &next));
     let audit = Audit::Entry(&entry);
-    // Neither the name nor the notes of a site are published.
+    // The name, the notes and the tags of a site are not published.
     let is_published = next.cfg != site.cfg;
     let pages = if is_published { access.team.team.status_pages.as_slice() } else { &[] };
-    let updated = app.store.update_site(&access.stored, &next, &outbox, pages, now, audit).await;
+    let tags = tags_after(app, site, &next).await?;
+    let update = SiteUpdate { next: &next, tags: tags.as_ref(), outbox: &outbox, pages };
+    let updated = app.store.update_site(&access.stored, update, now, audit).await;
     if let Err(error) = updated {
         let is_duplicate = next.url != site.url && is_taken_url(&error);
         return Err(if is_duplicate { SiteRefusal::DuplicateUrl.into() } else { error.into() });
@@ -99,6 +102,23 @@ async fn refuse_unproven(app: &App, before: &Site, next: &Site) -> Result<(), Si
         return Ok(());
     }
     app.txt_records.prove(next).await.map_err(SiteRefusal::PostNotProven)
+}
+
+/// The team's tags after a change of a site, if its row in the directory needs them.
+async fn tags_after(
+    app: &App,
+    before: &Site,
+    next: &Site,
+) -> Result<Option<TagDictionary>, SiteError> {
+    let is_moved = next.url != before.url && !next.tags.is_empty();
+    if next.tags == before.tags && !is_moved {
+        return Ok(None);
+    }
+    let tags = app.store.tags(next.team).await?;
+    if next.tags == before.tags {
+        return Ok(Some(tags));
+    }
+    Ok(Some(tags.changed(&before.tags, &next.tags).map_err(SiteRefusal::from)?))
 }
 
 /// Makes channels look at the active issues of tools that this change starts or stops.

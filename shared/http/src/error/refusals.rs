@@ -53,6 +53,7 @@ impl From<SiteRefusal> for ApiError {
             SiteRefusal::DuplicateUrl | SiteRefusal::SiteLimit => {
                 Self::invalid("url", refusal.to_string())
             }
+            SiteRefusal::TooManyTags(_) => Self::invalid("tags", refusal.to_string()),
             SiteRefusal::PostNotProven(_) => Self::invalid("method", refusal.to_string()),
             SiteRefusal::TextsTooLong { longest, .. } => {
                 Self::invalid(longest.as_str(), refusal.to_string())

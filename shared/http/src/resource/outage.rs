@@ -7,6 +7,7 @@ use serde::Serialize;
 use vedette_domain::accounts::account::User;
 use vedette_domain::id::{IssueId, SiteId, UserId};
 use vedette_domain::issues::outage::{Cause, OutageRecord};
+use vedette_domain::sites::tag::Tag;
 
 use super::{UserResource, wire_time, wire_time_or_null};
 use crate::outages::FoundOutage;
@@ -51,12 +52,16 @@ struct OutageSite<'a> {
     name: &'a str,
     /// Its URL.
     url: &'a str,
+    /// Its tags, sorted; absent if it has none.
+    #[serde(skip_serializing_if = "<[Tag]>::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>", default))]
+    tags: &'a [Tag],
 }
 
 impl<'a> OutageResource<'a> {
     /// An outage with its site and the people who dealt with it.
     pub fn new(
-        (outage, name, url): &'a FoundOutage,
+        FoundOutage { outage, name, url, tags }: &'a FoundOutage,
         users: &BTreeMap<UserId, User>,
         now: Timestamp,
     ) -> Self {
@@ -64,7 +69,7 @@ impl<'a> OutageResource<'a> {
         let user = |id: UserId| users.get(&id).map(UserResource::from);
         Self {
             issue_uuid: outage.issue,
-            site: OutageSite { uuid: outage.site, name, url },
+            site: OutageSite { uuid: outage.site, name, url, tags },
             started_at: outage.began_at,
             ended_at: outage.ended_at,
             seconds: outage.problem().lasted(now).as_secs(),

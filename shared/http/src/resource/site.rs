@@ -10,6 +10,7 @@ use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::{CheckId, SiteId, TeamId};
 use vedette_domain::sites::settings::{IssueSettings, Settings};
 use vedette_domain::sites::site::Site;
+use vedette_domain::sites::tag::Tags;
 use vedette_store::{SiteWithTools, TeamWithSettings};
 
 use super::{CheckResource, Links, wire_time};
@@ -34,6 +35,10 @@ pub struct SiteResource {
     domain: String,
     /// Free text.
     notes: Option<String>,
+    /// An addition to the specification: what the site has in common with others, sorted; absent if it has no tags.
+    #[serde(skip_serializing_if = "Tags::is_empty")]
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<String>", default))]
+    tags: Tags,
     /// Whether broken-link crawls render pages with a browser.
     js_rendered: bool,
     /// Whether the team keeps it at the top.
@@ -103,6 +108,7 @@ impl SiteResource {
             url: site.url.as_str().to_owned(),
             domain: site.url.domain().to_owned(),
             notes: site.notes.clone(),
+            tags: site.tags.clone(),
             js_rendered: site.js_rendered,
             is_pinned: site.pinned,
             enabled_checks: settings.enabled_tools(plan),

@@ -5,10 +5,11 @@ use vedette_domain::alerts::delivery::OutboxEntry;
 use vedette_domain::checks::limits::ALERT_GRACE;
 use vedette_domain::id::StatusPageId;
 use vedette_domain::sites::site::Site;
+use vedette_domain::sites::tag_dictionary::TagDictionary;
 
 use super::{SiteWithTools, put_state, site_item};
 use crate::channel::put_outbox;
-use crate::directory::put_newest;
+use crate::directory::{put_newest, write_tags};
 use crate::item::number;
 use crate::keys;
 use crate::status_page::want_all;
@@ -21,9 +22,22 @@ const SITE: usize = 0;
 /// The place of the directory row there, if it is a new one.
 const DIRECTORY: usize = 1;
 
+/// A change of a site by a client, with everything else that changes.
+#[derive(Debug)]
+pub struct SiteUpdate<'a> {
+    /// The site afterwards.
+    pub next: &'a Site,
+    /// The team's tags afterwards, if the site's tags or its URL change and it has any.
+    pub tags: Option<&'a TagDictionary>,
+    /// What channels have to learn about its issues.
+    pub outbox: &'a [OutboxEntry],
+    /// The team's status pages, if they are published again.
+    pub pages: &'a [StatusPageId],
+}
+
 impl Store {
-    /// Saves what a client changed on a site, with its directory row. If `next` has another `cfg`, its tools get it
-    /// too, and runs in progress no longer count. `outbox` is what channels have to learn about its issues.
+    /// Saves what a client changed on a site, with its directory row. If it has another `cfg`, its tools get it too, and
+    /// runs in progress no longer count.
     ///
     /// # Errors
     ///
@@ -32,12 +46,11 @@ impl Store {
     pub async fn update_site(
         &self,
         stored: &SiteWithTools,
-        next: &Site,
-        outbox: &[OutboxEntry],
-        pages: &[StatusPageId],
+        update: SiteUpdate<'_>,
         now: Timestamp,
         audit: Audit<'_>,
     ) -> Result<(), StoreError> {
+        let SiteUpdate { next, tags, outbox, pages } = update;
         let site = &stored.site;
         // The reconciler writes `synced` without raising `rev`.
         let unchanged = Condition::When(
@@ -45,7 +58,7 @@ impl Store {
             vec![(":rev", number(site.rev)), (":synced", number(site.synced))],
         );
         let transaction = self.transaction().put(site_item(next)?, unchanged);
-        let mut transaction = write_directory(transaction, stored, next)?;
+        let mut transaction = write_directory(transaction, stored, next, tags)?;
         if next.cfg != site.cfg {
             for (&tool, state) in &stored.tools {
                 let mut changed = state.under(next.cfg);
@@ -73,27 +86,33 @@ impl Store {
     }
 }
 
-/// Moves the directory row to a new URL, or updates it if it has changed.
+/// Moves the directory row to a new URL, or updates it if it has changed, with the team's tags.
 fn write_directory<'a>(
     transaction: Transaction<'a>,
     stored: &SiteWithTools,
     next: &Site,
+    tags: Option<&TagDictionary>,
 ) -> Result<Transaction<'a>, StoreError> {
     let site = &stored.site;
-    let (old, new) = (DirectoryRow::of(site), DirectoryRow::of(next));
+    let changes_tags = next.tags != site.tags;
+    let numbers = tags.map(|tags| tags.numbers(&next.tags)).unwrap_or_default();
+    let old = DirectoryRow::of(site);
+    let new = DirectoryRow { tags: numbers, ..DirectoryRow::of(next) };
     let [old_key, new_key] = [site, next].map(|site| keys::directory(site.team, &site.url));
     if old_key != new_key {
         // The tools' states are written under conditions too.
         let is_checked = stored.tools.values().any(|state| state.latest_completed().is_some());
         let moved = DirectoryRow { is_checked, ..new };
-        return Ok(transaction
+        let transaction = transaction
             .put(moved.item(&new_key)?, Condition::Absent)
-            .delete(&old_key, Condition::Present));
+            .delete(&old_key, Condition::Present);
+        return write_tags(transaction, site.team, tags.filter(|_| changes_tags));
     }
-    if old == new {
+    if old == new && !changes_tags {
         return Ok(transaction);
     }
-    Ok(transaction.update(&old_key, new.change()?, Condition::Present))
+    let transaction = transaction.update(&old_key, new.change(changes_tags)?, Condition::Present);
+    write_tags(transaction, site.team, tags.filter(|_| changes_tags))
 }
 
 /// Whether a conflict of [`Store::update_site`] that moves a site to another URL means that the team already has this

@@ -163,6 +163,7 @@ async fn the_directory_follows_and_keeps_the_newest_states() {
             pinned,
             created_at: listed.created_at,
             enabled: enabled.into_iter().collect(),
+            tags: vec![],
             is_checked: true,
             newest: [(Tool::Status, newest)].into(),
         };
