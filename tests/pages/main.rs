@@ -35,6 +35,7 @@ mod status_pages;
 mod subscriptions;
 mod support;
 mod tab;
+mod tags;
 mod time_zone;
 mod tokens;
 mod unchecked;

@@ -35,7 +35,7 @@ async fn with_sites(count: usize) -> (Service, Member, Vec<SiteId>) {
         let site = Site::new(id, owner.team, url, added_at);
         let stored =
             SiteWithTools { site, tools: TOOLS.map(|tool| (tool, ToolState::new())).into() };
-        app.store.create_site(&team.team, &stored, None, Audit::None).await.expect("created");
+        app.store.create_site(&team.team, &stored, None, None, Audit::None).await.expect("created");
         sites.push(id);
     }
     (service, owner, sites)
@@ -80,9 +80,9 @@ async fn many_sites_that_go_down_together_are_one_card_and_acknowledged_at_once(
     meter.start();
     let list = browser.get(&path).await;
     let spent = meter.stop();
-    // Session and account; then team and count; then the directory in four parts, and the index once; then the alerts,
-    // and the status tools and certificates of the page.
-    assert_eq!((spent.round_trips, spent.rounds), (12, 4), "{spent:?}");
+    // Session and account; then team and count; then the directory in four parts, the tags and the index once; then the
+    // alerts, and the status tools and certificates of the page.
+    assert_eq!((spent.round_trips, spent.rounds), (13, 4), "{spent:?}");
     let shown = text(said(&list));
     for words in [
         "41 of 2 000 sites are down",

@@ -86,7 +86,7 @@ async fn a_file_has_a_line_for_each_outage() {
     assert_eq!(csv.headers()["content-disposition"], name);
     let lines: Vec<&str> = body(&csv).lines().collect();
     assert_eq!(lines.len(), 3, "{lines:?}");
-    assert!(lines[0].starts_with("start,end,seconds,site,url,cause,detail,acknowledged_by,"));
+    assert!(lines[0].starts_with("start,end,seconds,site,url,tags,cause,detail,acknowledged_by,"));
     assert!(lines[1].contains(",,900,"), "it goes on: {lines:?}");
     assert!(lines[1].starts_with("2026-11-20T"), "{lines:?}");
     assert!(lines[2].contains(",2400,"), "{lines:?}");

@@ -7,7 +7,7 @@ use vedette_domain::id::SiteId;
 use vedette_testkit::{Member, member_of, new_team};
 use vedette_tests::Service;
 
-use crate::support::{Browser, said, sent_to, text};
+use crate::support::{Browser, main_part, said, sent_to, text};
 
 /// Sites of a team with these names.
 async fn sites(service: &Service, owner: &Member, names: &[&str]) -> Vec<SiteId> {
@@ -86,4 +86,46 @@ async fn what_is_no_site_of_the_team_and_no_change_changes_nothing() {
     let mut viewing = Browser::of(&service.test, viewer.user).await;
     assert_eq!(viewing.post(&path, &selected(&own, "pause")).await.status(), 403);
     assert!(!said(&viewing.get("/").await).contains("checkbox"));
+}
+
+#[tokio::test]
+async fn tags_of_selected_sites_are_added_and_removed() {
+    let (service, owner) = Service::with_team().await;
+    let all = sites(&service, &owner, &["a", "b", "c"]).await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/teams/{}/sites/selected", owner.team);
+    let send = async |browser: &mut Browser<'_>, sites: &[SiteId], add: &str, remove: &str| {
+        let form = format!("{}&tags={add}&remove={remove}", selected(sites, "change-tags"));
+        browser.post(&path, &form).await
+    };
+    let tags = async |site: SiteId| {
+        let stored = service.test.app.store.site(site.partition()).await.expect("read");
+        stored.expect("a site").site.tags.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let form = browser.post(&path, &selected(&all[..2], "tag")).await;
+    assert!(text(said(&form)).contains("These sites have no tags."), "{}", said(&form));
+    assert!(said(&form).contains("Change tags of 2 sites</button>"), "{}", said(&form));
+
+    let list = send(&mut browser, &all[..2], "env:prod+old", "").await;
+    assert!(text(said(&browser.get(sent_to(&list)).await)).contains("Tags changed."));
+    send(&mut browser, &all[1..], "Team:Shop", "old%2Cunknown").await;
+    assert_eq!(tags(all[0]).await, ["env:prod", "old"]);
+    assert_eq!(tags(all[1]).await, ["env:prod", "team:shop"]);
+    assert_eq!(tags(all[2]).await, ["team:shop"]);
+    let form = browser.post(&path, &selected(&all, "tag")).await;
+    assert!(text(said(&form)).contains("These sites have env:prod old team:shop."));
+
+    // Either all sites change, or none.
+    let nine = (0..9).map(|n| n.to_string()).collect::<Vec<_>>().join("+");
+    for (add, remove, why) in [
+        (&*nine, "", "a would have more than 10 tags."),
+        ("a+b:", "", "Tag 2: must be a tag such as"),
+        ("", "%21", "Tag 1: must be a tag such as"),
+    ] {
+        let refused = send(&mut browser, &[all[2], all[0]], add, remove).await;
+        assert_eq!(refused.status(), 422);
+        assert!(text(main_part(&refused)).contains(why), "{why}: {}", text(main_part(&refused)));
+        assert!(main_part(&refused).contains("Change tags of 2 sites</button>"));
+    }
+    assert_eq!((tags(all[0]).await.len(), tags(all[2]).await.len()), (2, 1));
 }

@@ -109,7 +109,7 @@ async fn the_form_says_how_often_new_sites_are_checked_and_who_is_notified() {
     let mut browser = Browser::of(&service.test, owner.user).await;
     let team = format!("/teams/{}", owner.team);
     let form = browser.get(&format!("{team}/sites/new")).await;
-    insta::assert_snapshot!(text(said(&form)), @"Sites Add sites URLs, one per line Without http:// or https://, Vedette uses https://, unless the URL has a port that does not speak TLS. An http:// URL needs no certificate. Up to 100 URLs at a time. Add sites What happens next Team settings Status Every 5 minutes Notifications Nobody is notified of issues until there is a channel. Add a channel");
+    insta::assert_snapshot!(text(said(&form)), @"Sites Add sites URLs, one per line Without http:// or https://, Vedette uses https://, unless the URL has a port that does not speak TLS. An http:// URL needs no certificate. Up to 100 URLs at a time. Tags For example: env:prod team:shop legacy. Up to 10, separated by spaces. Lists can be filtered by tags. Add sites What happens next Team settings Status Every 5 minutes Notifications Nobody is notified of issues until there is a channel. Add a channel");
     let webhook = "kind=webhook&name=Pager&to=https%3A%2F%2Fhooks.test%2Fin";
     // The answer shows the key with which notifications are signed.
     assert_eq!(browser.post(&format!("{team}/channels"), webhook).await.status(), 200);
@@ -271,7 +271,11 @@ async fn the_list_of_very_many_sites_is_whole_and_knows_at_once_of_new_and_delet
         let site = Site::new(id, owner.team, url, test.now());
         let tools = Tool::ALL.map(|tool| (tool, ToolState::new()));
         let stored = SiteWithTools { site, tools: tools.into() };
-        test.app.store.create_site(&team.team, &stored, None, Audit::None).await.expect("created");
+        test.app
+            .store
+            .create_site(&team.team, &stored, None, None, Audit::None)
+            .await
+            .expect("created");
         stored
     };
     for number in 0..1_100 {

@@ -28,11 +28,12 @@ pub(crate) fn field<'a>(body: &'a [u8], name: &str) -> Cow<'a, str> {
 fn beside_field(text: &str) -> String {
     let rest = text.strip_prefix("The ").and_then(|rest| rest.split_once(" field "));
     let Some((name, rest)) = rest else { return text.to_owned() };
-    // For one of several lines, the message says which one.
-    let line = name.rsplit('.').next().and_then(|part| part.parse::<usize>().ok());
-    let line = line.map(|line| format!("Line {}: ", line + 1)).unwrap_or_default();
     // Host names have dots, too.
     let root = name.split_once('.').map_or(name, |(root, _)| root);
+    // For one of several lines, the message says which one. Tags share a line.
+    let line = name.rsplit('.').next().and_then(|part| part.parse::<usize>().ok());
+    let unit = if ["tags", "remove"].contains(&root) { "Tag" } else { "Line" };
+    let line = line.map(|line| format!("{unit} {}: ", line + 1)).unwrap_or_default();
     let words = rest.split(' ').map(|word| {
         let (name, end) = word.strip_suffix('.').map_or((word, ""), |name| (name, "."));
         let is_name = name.split_once('.').is_some_and(|(first, _)| first == root);

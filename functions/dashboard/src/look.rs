@@ -205,11 +205,15 @@ pub(crate) enum Icon {
     Mail,
     Chat,
     Program,
+    Tag,
+    Remove,
 }
 
 impl Icon {
     pub(crate) fn shape(self) -> Markup {
         shape(match self {
+            Self::Tag => r#"<path d="M2.5 2.5h5l6 6-5 5-6-6zM5.5 5.5v.01"/>"#,
+            Self::Remove => r#"<path d="m4.5 4.5 7 7M11.5 4.5l-7 7"/>"#,
             Self::Plus => r#"<path d="M8 3v10M3 8h10"/>"#,
             Self::Search => r#"<circle cx="7" cy="7" r="4.5"/><path d="m10.5 10.5 3.25 3.25"/>"#,
             Self::More => {

@@ -29,6 +29,7 @@ pub(crate) fn of_field(path: &str) -> Option<String> {
         "name" => "Name",
         "url" => "URL",
         "notes" => "Notes",
+        "tags" => "Tags",
         "pinned" => "Keep at the top of lists",
         "js_rendered" => "Render pages in a browser",
         "learnt_dns_records" => "Known DNS records",

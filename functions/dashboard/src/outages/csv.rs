@@ -3,26 +3,28 @@
 use std::fmt::Write as _;
 
 use jiff::{SignedDuration, Timestamp};
+use vedette_domain::sites::tag::Tag;
 use vedette_domain::time::wire;
-use vedette_http::outages::Outages;
+use vedette_http::outages::{FoundOutage, Outages};
 
 /// A line for each outage, newest first. An outage that goes on has no end, and its length so far.
 pub(super) fn csv(outages: &Outages, now: Timestamp) -> String {
     let mut csv = String::from(
-        "start,end,seconds,site,url,cause,detail,acknowledged_by,acknowledged_after,resolved_by,\
+        "start,end,seconds,site,url,tags,cause,detail,acknowledged_by,acknowledged_after,resolved_by,\
          issue\r\n",
     );
-    for (outage, name, url) in &outages.found {
+    for FoundOutage { outage, name, url, tags } in &outages.found {
         let by = |user| quoted(outages.name_of(user));
         // Writing to a string cannot fail.
         let _ = write!(
             csv,
-            "{},{},{},{},{},{},{},{},{},{},{}\r\n",
+            "{},{},{},{},{},{},{},{},{},{},{},{}\r\n",
             wire(outage.began_at),
             outage.ended_at.map(wire).unwrap_or_default(),
             outage.problem().lasted(now).as_secs(),
             quoted(name),
             quoted(url),
+            quoted(&tags.iter().map(Tag::as_str).collect::<Vec<_>>().join(" ")),
             outage.cause.as_str(),
             quoted(&outage.detail),
             outage.acknowledged.map(|taken| by(taken.by)).unwrap_or_default(),

@@ -8,8 +8,9 @@ use vedette_domain::checks::history::{DayUptime, Downtime, day_start};
 use vedette_domain::checks::report::outage_days;
 use vedette_domain::id::TeamId;
 use vedette_domain::issues::outage::{Cause, OutageRecord};
+use vedette_domain::sites::selector::Selector;
 use vedette_domain::time;
-use vedette_http::outages::{OUTAGES_MAX, OutageFilter, Outages};
+use vedette_http::outages::{FoundOutage, OUTAGES_MAX, OutageFilter, Outages};
 use vedette_http::response::Response;
 use vedette_store::TeamWithSettings;
 
@@ -33,6 +34,7 @@ pub(super) fn page(
     let (id, clock) = (team.id(), context.clock(Some(&team.team)));
     let mut input = FormInput::default();
     input.put("site", filter.site.clone().unwrap_or_default());
+    input.put("selector", selector_text(filter));
     input.put("cause", filter.cause.map_or("", Cause::as_str));
     input.put("from", filter.span.from.to_string());
     input.put("to", filter.span.to.to_string());
@@ -70,9 +72,17 @@ pub(super) fn refused(
 fn address(team: TeamId, name: &str, filter: &OutageFilter) -> String {
     let site = filter.site.as_deref().unwrap_or_default();
     let site: String = byte_serialize(site.as_bytes()).collect();
+    let selector: String = byte_serialize(selector_text(filter).as_bytes()).collect();
     let cause = filter.cause.map_or("", Cause::as_str);
     let span = filter.span;
-    format!("/teams/{team}/{name}?site={site}&cause={cause}&from={}&to={}", span.from, span.to)
+    format!(
+        "/teams/{team}/{name}?site={site}&selector={selector}&cause={cause}&from={}&to={}",
+        span.from, span.to
+    )
+}
+
+fn selector_text(filter: &OutageFilter) -> String {
+    filter.selector.as_ref().map(Selector::to_string).unwrap_or_default()
 }
 
 fn title(filter: &OutageFilter, outages: &Outages) -> String {
@@ -108,6 +118,7 @@ fn form(team: TeamId, input: &FormInput) -> Markup {
     html! {
         form.card.filters.screen method="get" action={ "/teams/" (team) "/outages" } {
             (input.input("site", "search", "Site"))
+            (input.input_like("selector", "Tags", "env:prod, !legacy"))
             (input.select("cause", "Cause", &causes))
             (input.input("from", "date", "From"))
             (input.input("to", "date", "To"))
@@ -146,7 +157,7 @@ fn figures(outages: &Outages) -> Markup {
 }
 
 fn days(filter: &OutageFilter, outages: &Outages, clock: Clock<'_>) -> Markup {
-    let problems: Vec<_> = outages.found.iter().map(|(outage, ..)| outage.problem()).collect();
+    let problems: Vec<_> = outages.found.iter().map(|found| found.outage.problem()).collect();
     let days: Vec<_> = outage_days(filter.span, &problems, clock.now)
         .into_iter()
         .map(|day| {
@@ -173,12 +184,12 @@ fn days(filter: &OutageFilter, outages: &Outages, clock: Clock<'_>) -> Markup {
     }
 }
 
-fn table(outages: &Outages, shown: &[(OutageRecord, String, String)], clock: Clock<'_>) -> Markup {
+fn table(outages: &Outages, shown: &[FoundOutage], clock: Clock<'_>) -> Markup {
     html! {
         section.card {
             table.t.cards-t.pairs {
                 (layout::columns("Outages, newest first", &["Start", "Length", "Site", "Cause", "Acknowledged", "End"]))
-                tbody { @for (outage, name, _) in shown { (row(outages, outage, name, clock)) } }
+                tbody { @for FoundOutage { outage, name, .. } in shown { (row(outages, outage, name, clock)) } }
             }
             footer.small { p.quiet { (words::OUTAGE) " The means leave out outages that nobody acknowledged or that go on." } }
         }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::{SignedDuration, Timestamp};
 use vedette_domain::accounts::team::Team;
 use vedette_domain::id::TeamId;
-use vedette_store::{DirectoryRow, Store, StoreError};
+use vedette_store::{Directory, Store, StoreError};
 
 /// How long a directory is cached.
 const LASTS: SignedDuration = SignedDuration::from_secs(10);
@@ -17,20 +17,20 @@ const KEPT: usize = 4;
 
 /// The directories that were read recently.
 #[derive(Debug, Default)]
-pub(crate) struct Directories(Mutex<Vec<Directory>>);
+pub(crate) struct Directories(Mutex<Vec<Kept>>);
 
 #[derive(Debug)]
-struct Directory {
+struct Kept {
     team: TeamId,
     read_at: Timestamp,
-    rows: Arc<Vec<DirectoryRow>>,
+    directory: Arc<Directory>,
 }
 
-impl Directory {
+impl Kept {
     /// Whether it is still valid for a team. A site that was just added or deleted shows at once.
     fn shows(&self, team: &Team, now: Timestamp) -> bool {
         self.team == team.id
-            && self.rows.len() == team.sites as usize
+            && self.directory.rows.len() == team.sites as usize
             && now.duration_since(self.read_at).abs() < LASTS
     }
 }
@@ -42,21 +42,22 @@ impl Directories {
         store: &Store,
         team: &Team,
         now: Timestamp,
-    ) -> Result<Arc<Vec<DirectoryRow>>, StoreError> {
-        if let Some(directory) = self.kept().iter().find(|directory| directory.shows(team, now)) {
-            return Ok(Arc::clone(&directory.rows));
+    ) -> Result<Arc<Directory>, StoreError> {
+        if let Some(kept) = self.kept().iter().find(|kept| kept.shows(team, now)) {
+            return Ok(Arc::clone(&kept.directory));
         }
-        let rows = Arc::new(store.directory(team.id, team.sites as usize).await?);
+        let directory = Arc::new(store.tagged_directory(team.id, team.sites as usize).await?);
         let mut kept = self.kept();
-        kept.retain(|directory| directory.team != team.id);
-        if rows.len() >= LARGE {
-            kept.insert(0, Directory { team: team.id, read_at: now, rows: Arc::clone(&rows) });
+        kept.retain(|kept| kept.team != team.id);
+        if directory.rows.len() >= LARGE {
+            let directory = Arc::clone(&directory);
+            kept.insert(0, Kept { team: team.id, read_at: now, directory });
             kept.truncate(KEPT);
         }
-        Ok(rows)
+        Ok(directory)
     }
 
-    fn kept(&self) -> MutexGuard<'_, Vec<Directory>> {
+    fn kept(&self) -> MutexGuard<'_, Vec<Kept>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

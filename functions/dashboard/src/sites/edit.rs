@@ -17,6 +17,7 @@ use vedette_http::response::Response;
 use vedette_http::settings::{TEAM_PATH, parse_site};
 use vedette_http::validation::{Fields, YES};
 
+use super::tags;
 use crate::form::setting::{self, Control};
 use crate::form::{FormInput, Label};
 use crate::layout::{Heading, NavTab};
@@ -89,9 +90,9 @@ pub(crate) async fn resume(
     layout::redirect(&format!("/sites/{}?notice=resumed", access.stored.site.id))
 }
 
-/// The fields besides the expected records.
+/// The fields besides the expected records and the tags.
 fn fields() -> impl Iterator<Item = &'static InputField> {
-    SiteEdit::FIELDS.iter().filter(|field| field.name != RECORDS)
+    SiteEdit::FIELDS.iter().filter(|field| ![RECORDS, tags::FIELD].contains(&field.name))
 }
 
 /// The settings that a site may take from its team.
@@ -105,6 +106,7 @@ fn stored(access: &SiteAccess) -> Result<FormInput, ApiError> {
     let site = &access.stored.site;
     let mut input = FormInput::default();
     input.fill("", fields(), site)?;
+    input.put(tags::FIELD, tags::joined(&site.tags));
     for (kind, values) in &site.expected_records {
         input.put(format!("{RECORDS}.{kind}"), values.join("\n"));
     }
@@ -121,7 +123,10 @@ fn stored(access: &SiteAccess) -> Result<FormInput, ApiError> {
 
 /// The input as a request of the API.
 fn request(input: &FormInput, access: &SiteAccess) -> Map<String, Value> {
-    let mut request = input.texts(fields()).into();
+    let mut request: Value = input.texts(fields()).into();
+    if let Some(sent) = input.all(tags::FIELD).next() {
+        request[tags::FIELD] = tags::split(sent);
+    }
     inherited(access).for_each(|control| control.write_own(input, &mut request));
     setting::of_header().iter().for_each(|control| control.write(input, &mut request));
     let saved = access.stored.site.overrides.request_header.as_ref();
@@ -162,7 +167,7 @@ fn page(
                     @for field in fields() {
                         @match field.name {
                             "url" => (input.input(field.name, "url", Label { text: field.label, help })),
-                            "notes" => (input.textarea(field.name, field.label, 4)),
+                            "notes" => { (tags::control(input)) (input.textarea(field.name, field.label, 4)) },
                             _ => (input.control(field)),
                         }
                     }

@@ -5,6 +5,7 @@ mod figures;
 mod first_visit;
 pub(super) mod headline;
 mod sort;
+pub(super) mod tags;
 mod teams;
 
 use std::collections::BTreeMap;
@@ -31,10 +32,11 @@ use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_http::validation::Errors;
 use vedette_runtime::config::Service;
-use vedette_store::{DirectoryRow, IndexRow, Store, TeamWithSettings, Trouble};
+use vedette_store::{Directory, DirectoryRow, IndexRow, Store, TeamWithSettings, Trouble};
 
 use self::alerts::Alerts;
 use self::figures::Figures;
+use self::tags::TagFilter;
 use super::new::Done;
 use super::{failing, selected, word};
 use crate::chart::Bar;
@@ -50,11 +52,12 @@ use crate::{RequestContext, chart, layout, words};
 const FAILING: usize = 16;
 
 /// The notices of forms, by the value in the URL.
-const NOTICES: [(&str, &str); 9] = [
+const NOTICES: [(&str, &str); 10] = [
     ("deleted", "Site deleted."),
     ("all-deleted", "Sites deleted."),
     ("all-paused", "Monitoring paused. These sites are no longer checked automatically."),
     ("all-resumed", "Monitoring resumed."),
+    ("all-tagged", "Tags changed."),
     ("none-selected", "No sites were selected."),
     ("acknowledged", "Issue acknowledged. Its reminders stop unless it gets worse."),
     ("all-acknowledged", "All issues acknowledged. Their reminders stop unless they get worse."),
@@ -104,13 +107,15 @@ pub(crate) async fn list(
     let role = caller.role_in(team.id())?;
     let may_manage = role.grants(Permission::ManageSites);
     let query = Query::parse(context.head.uri.query());
-    let wanted = SiteFilter::parse(&query);
-    let (rows, trouble) = futures::try_join!(
+    let tag_filter = TagFilter::parse(&query);
+    let wanted = SiteFilter::parse(&query, &tag_filter);
+    let (directory, trouble) = futures::try_join!(
         context.dashboard.directories.read(store, &team.team, caller.now),
         store.trouble(team.id()),
     )?;
     let (place, attention) = ((&team.team, NavTab::Sites), trouble.attention());
     let done = html! { (layout::notice(context, &NOTICES)) (added(&query)) };
+    let Directory { rows, tags } = &*directory;
     if rows.is_empty() {
         let content = html! { (done) (first_visit::part(&team.team, may_manage)) };
         let heading =
@@ -120,7 +125,10 @@ pub(crate) async fn list(
         return Ok(layout::team_page(context, place, StatusCode::OK, heading, &content));
     }
     let active = trouble.issues.clone();
-    let sites = listed(&context.app.service, &team, &rows, trouble);
+    let mut sites = listed(&context.app.service, &team, rows, trouble);
+    let tab = tab_state(&sites);
+    let is_selected = tag_filter.selects(tags);
+    sites.retain(|site| is_selected(site.row));
     let retention = team.retention(caller.now);
     let (found, alerts) = futures::try_join!(
         Found::load(store, &wanted, &sites, (retention, caller.now)),
@@ -134,6 +142,8 @@ pub(crate) async fn list(
         may_manage,
         may_act: role.grants(Permission::RunChecks),
         wanted: &wanted,
+        tag_filter: &tag_filter,
+        directory: &directory,
         sites: &sites,
         found: &found,
         retention,
@@ -141,7 +151,7 @@ pub(crate) async fn list(
         alerts: &alerts,
     };
     let content = html! { (done) (content(&view)) };
-    let heading = heading(&view).framed(attention);
+    let heading = heading(&view).about(tab).framed(attention);
     Ok(layout::team_page(context, place, StatusCode::OK, heading, &content))
 }
 
@@ -157,16 +167,30 @@ async fn settings_of_failing(
     Ok(sites.map(|(partition, stored)| (partition, team.settings_for(&stored.site))).collect())
 }
 
+/// The state of all sites of a team, for the icon of the tab.
+fn tab_state(sites: &[Listed<'_>]) -> TabState {
+    let critical = |issue: &IndexRow| issue.severity() == Severity::Critical;
+    let is_critical = sites.iter().flat_map(|site| &site.issues).any(critical);
+    TabState::of(is_critical, sites.iter().map(|site| site.state))
+}
+
 /// The heading, which sums up the state of the sites.
 fn heading(view: &SitesView<'_>) -> Heading {
     let team = view.team.id;
     let states: Vec<SiteState> = view.sites.iter().map(|site| site.state).collect();
-    let critical = |issue: &IndexRow| issue.severity() == Severity::Critical;
-    let is_critical = view.sites.iter().flat_map(|site| &site.issues).any(critical);
-    let heading = Heading::new(headline::of(&states))
-        .about(TabState::of(is_critical, states.iter().copied()))
+    let whole = view.directory.rows.len();
+    let heading = Heading::new(headline::of(&states, whole))
         .awaiting(states.contains(&SiteState::Unknown))
-        .lead(html! { p.quiet { (headline::rest(&states)) } });
+        .lead(html! {
+            p.quiet {
+                @if view.tag_filter.is_set() {
+                    (view.tag_filter.words()) ". "
+                    a href=(view.path) { "Show all " (counted(whole, "site", "sites")) }
+                } @else {
+                    (headline::rest(&states))
+                }
+            }
+        });
     match view.may_manage {
         false => heading,
         true => heading.actions(html! {
@@ -183,13 +207,17 @@ struct SiteFilter<'q> {
     state: Option<SiteState>,
     /// A part of the name or the URL.
     search: &'q str,
+    /// Which tags the sites have; empty if it does not matter.
+    selector: &'q str,
     order: ListOrder,
     page: WantedPage,
 }
 
 impl<'q> SiteFilter<'q> {
-    fn parse(query: &'q Query) -> Self {
+    fn parse(query: &'q Query, tags: &'q TagFilter) -> Self {
         Self {
+            // What is wrong stays in its field alone.
+            selector: if tags.is_set() { &tags.text } else { "" },
             state: query.one_of("state", SiteState::parse, &mut Errors::new()),
             search: query.search("search").unwrap_or_default(),
             order: query.one_of("sort", ListOrder::parse, &mut Errors::new()).unwrap_or_default(),
@@ -261,7 +289,10 @@ struct SitesView<'a> {
     may_manage: bool,
     may_act: bool,
     wanted: &'a SiteFilter<'a>,
-    /// All sites of the team.
+    tag_filter: &'a TagFilter,
+    /// All sites of the team, and their tags.
+    directory: &'a Directory,
+    /// The sites that the filter by tags leaves.
     sites: &'a [Listed<'a>],
     found: &'a Found<'a>,
     /// How far back checks go.
@@ -279,15 +310,41 @@ impl SitesView<'_> {
 
     fn address_without_size(
         &self,
-        SiteFilter { state, search, order, .. }: &SiteFilter<'_>,
+        SiteFilter { state, search, selector, order, .. }: &SiteFilter<'_>,
     ) -> String {
         let search: String = byte_serialize(search.as_bytes()).collect();
+        let selector = match selector.is_empty() {
+            true => String::new(),
+            false => {
+                format!("&selector={}", byte_serialize(selector.as_bytes()).collect::<String>())
+            }
+        };
         let state = state.map_or("", SiteState::as_str);
         let sort = match *order == ListOrder::default() {
             true => String::new(),
             false => format!("&sort={}", order.text()),
         };
-        format!("{}?state={state}&search={search}{sort}", self.path)
+        format!("{}?state={state}&search={search}{selector}{sort}", self.path)
+    }
+
+    /// Hidden fields of a form that changes one part of the filter: the other parts, the order and the size of pages.
+    fn kept(&self, search: &str, selector: &str) -> Markup {
+        let state = self.wanted.state.map_or("", SiteState::as_str);
+        let order = self.wanted.order;
+        let sort = if order == ListOrder::default() { String::new() } else { order.text() };
+        let size = self.found.paging.size().to_string();
+        let kept = [
+            ("state", state),
+            ("search", search),
+            ("selector", selector),
+            ("sort", &sort),
+            ("size", &size),
+        ];
+        html! {
+            @for (name, value) in kept.into_iter().filter(|(_, value)| !value.is_empty()) {
+                input type="hidden" name=(name) value=(value);
+            }
+        }
     }
 
     /// The address of the list with another filter by state.
@@ -325,9 +382,7 @@ fn content(view: &SitesView<'_>) -> Markup {
             h2 #list.hide { "Sites" }
             div.tools {
                 form method="get" action=(view.path) role="search" {
-                    @if let Some(state) = view.wanted.state { input type="hidden" name="state" value=(state.as_str()); }
-                    @if view.wanted.order != ListOrder::default() { input type="hidden" name="sort" value=(view.wanted.order.text()); }
-                    input type="hidden" name="size" value=(view.found.paging.size());
+                    (view.kept("", view.wanted.selector))
                     div.find {
                         (Icon::Search.shape())
                         label.hide for="search" { "Search by name or URL" }
@@ -337,6 +392,7 @@ fn content(view: &SitesView<'_>) -> Markup {
                     }
                     button.hide { "Search" }
                 }
+                (tags::filter(view))
                 (sort::menu(view))
             }
             @if view.found.shown.is_empty() {
@@ -367,6 +423,7 @@ fn nothing_found(view: &SitesView<'_>) -> Markup {
     html! {
         div.card {
             div.empty {
+                @if view.sites.is_empty() { (tags::nothing_found(view)) } @else {
                 p {
                     b {
                         @if search.is_empty() { "No sites in this state." }
@@ -374,6 +431,7 @@ fn nothing_found(view: &SitesView<'_>) -> Markup {
                     }
                 }
                 p { a href=(view.path) { "Show all sites" } }
+                }
             }
         }
     }
@@ -457,6 +515,7 @@ fn row(view: &SitesView<'_>, site: &Listed<'_>) -> Markup {
             td.c-site {
                 div.l1.row.fix {
                     a.name.cut href={ "/sites/" (site.row.id) } { bdi { (site.row.name) } }
+                    (tags::of_site(view, site.row))
                     @if view.team.windows.until(site.row.id, view.clock.now, view.clock.now).is_some() { span.tag { "Maintenance" } }
                 }
                 div.host.cut title=(site.row.url) {

@@ -7,17 +7,19 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
-use vedette_actions::{OneOfMany, SITES_MAX, TeamWithCooldowns, create_one_of_many};
+use vedette_actions::{GrowingTeam, OneOfMany, SITES_MAX, create_one_of_many};
 use vedette_domain::id::{SiteId, TeamId, UserId};
 use vedette_domain::sites::site::Site;
 use vedette_domain::sites::site_url::SiteUrl;
+use vedette_domain::sites::tag::Tags;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_probe::scheme::{Scheme, scheme_of};
 use vedette_store::TeamWithSettings;
 
 use super::show::FIRST;
-use crate::form::field;
+use super::tags;
+use crate::form::FormInput;
 use crate::layout::{Heading, NavTab};
 use crate::look::Look;
 use crate::words::counted;
@@ -80,8 +82,8 @@ impl Done {
 }
 
 /// A site from the form. Its certificate is that of its URL's port.
-fn new_site(id: SiteId, team: TeamId, url: &SiteUrl, now: Timestamp) -> Site {
-    let mut site = Site::new(id, team, url.clone(), now);
+fn new_site(id: SiteId, team: TeamId, url: &SiteUrl, tags: &Tags, now: Timestamp) -> Site {
+    let mut site = Site { tags: tags.clone(), ..Site::new(id, team, url.clone(), now) };
     site.overrides.tools.ssl.settings.port = url.https_port().map(Some);
     site
 }
@@ -91,7 +93,7 @@ pub(crate) async fn ask_to_add(
     context: RequestContext<'_>,
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
-    form(context, &team, StatusCode::OK, Done::default(), &[]).await
+    form(context, &team, &FormInput::default(), Done::default(), &[]).await
 }
 
 /// Creates the sites, each on its own. Lines that could not be created stay in the form.
@@ -100,12 +102,19 @@ pub(crate) async fn add(
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
+    let input = FormInput::sent(context.body);
+    let tags = match tags::read(&input, tags::FIELD) {
+        Ok(tags) => tags,
+        Err(refusal) => {
+            return form(context, &team, &input.refused(refusal), Done::default(), &[]).await;
+        }
+    };
     let is_first = team.team.sites == 0;
-    let mut team = TeamWithCooldowns::new(team);
+    let mut team = GrowingTeam::new(team);
     let id = team.team.id();
     let (mut done, mut refused) = (Done::default(), Vec::new());
     let mut newest = None;
-    for line in parse(&field(context.body, "urls")) {
+    for line in parse(input.text("urls")) {
         let (line, url) = match line {
             Ok(read) => read,
             Err(unread) => {
@@ -118,7 +127,7 @@ pub(crate) async fn add(
             Some(Scheme::Http) => SiteUrl::parse(&format!("http://{line}")).unwrap_or(url),
             Some(Scheme::Https) | None => url,
         };
-        let site = |site, now| new_site(site, id, &url, now);
+        let site = |site, now| new_site(site, id, &url, &tags, now);
         let why = match create_one_of_many(context.app, caller, &mut team, site).await {
             Ok(OneOfMany::Created(stored)) => {
                 done.created += 1;
@@ -150,7 +159,7 @@ pub(crate) async fn add(
         }
         return layout::redirect(&list);
     }
-    form(context, &team.team, StatusCode::UNPROCESSABLE_ENTITY, done, &refused).await
+    form(context, &team.team, &input, done, &refused).await
 }
 
 /// The lines of the form in their order, each with its URL or the reason why it has none. A repeated URL counts once.
@@ -210,11 +219,15 @@ fn with_scheme(line: &str) -> String {
 async fn form(
     context: RequestContext<'_>,
     team: &TeamWithSettings,
-    status: StatusCode,
+    input: &FormInput,
     done: Done,
     refused: &[Refused],
 ) -> Result<Response, ApiError> {
     let left: Vec<&str> = refused.iter().map(|refused| refused.line.as_str()).collect();
+    let (left, status) = match left.is_empty() {
+        true => (input.text("urls").to_owned(), input.status()),
+        false => (left.join("\n"), StatusCode::UNPROCESSABLE_ENTITY),
+    };
     let described = (!refused.is_empty()).then_some("problems");
     let content = html! {
         (done.shown())
@@ -224,7 +237,7 @@ async fn form(
                     label for="urls" { "URLs, one per line" }
                     textarea #urls name="urls" rows="8" required aria-describedby=[described]
                         aria-invalid=[described.map(|_| "true")]
-                        placeholder="https://example.com/" { (left.join("\n")) }
+                        placeholder="https://example.com/" { (left) }
                     @if !refused.is_empty() {
                         div #problems.err.list role="alert" {
                             ul {
@@ -239,6 +252,7 @@ async fn form(
                         (SITES_MAX) " URLs at a time."
                     }
                 }
+                (tags::control(input))
                 div.row { button.main { "Add sites" } }
             }
         }

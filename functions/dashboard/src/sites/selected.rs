@@ -1,16 +1,21 @@
-//! Pausing, resuming or deleting several sites of the list at once.
+//! Tagging, pausing, resuming or deleting several sites of the list at once.
 
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
-use vedette_actions::{delete_site, pause_site, resume_site};
+use vedette_actions::{delete_site, pause_site, resume_site, save_site};
 use vedette_domain::id::{SiteId, TeamId};
+use vedette_domain::sites::site::Site;
+use vedette_domain::sites::tag::{SITE_TAGS_MAX, Tags};
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
+use vedette_http::validation::ValidationError;
 use vedette_store::{DirectoryRow, SiteWithTools, TeamWithSettings};
 
+use super::tags;
 use crate::form::FormInput;
 use crate::layout::{Heading, NavTab};
+use crate::look::Icon;
 use crate::paging;
 use crate::words::counted;
 use crate::{RequestContext, layout};
@@ -20,6 +25,10 @@ const SELECTED_MAX: usize = paging::SIZES[paging::SIZES.len() - 1];
 
 /// The form that the checkboxes of the list belong to.
 const FORM: &str = "selected";
+
+/// The fields for the tags that the sites get and lose.
+const ADD: &str = "tags";
+const REMOVE: &str = "remove";
 
 /// The checkbox that selects a site.
 pub(super) fn tick(site: &DirectoryRow) -> Markup {
@@ -36,6 +45,7 @@ pub(super) fn bar(team: TeamId) -> Markup {
         form.card.picked id=(FORM) method="post" action=(path(team)) {
             b.picks {}
             span.grow.hide { "With the selected sites:" }
+            button.s name="do" value="tag" { (Icon::Tag.shape()) "Tags…" }
             button.s name="do" value="pause" { "Pause monitoring" }
             button.s name="do" value="resume" { "Resume monitoring" }
             button.s.bad name="do" value="delete" { "Delete…" }
@@ -66,6 +76,17 @@ pub(crate) async fn change_selected(
     if change == "delete" {
         return Ok(ask_to_delete(context, &team, &sites));
     }
+    if change == "tag" {
+        return Ok(ask_for_tags(context, &team, &sites, &FormInput::default()));
+    }
+    if change == "change-tags" {
+        return match change_tags(context, &team, &sites, &input).await {
+            Err(ApiError::Validation(refusal)) => {
+                Ok(ask_for_tags(context, &team, &sites, &input.refused(refusal)))
+            }
+            done => done,
+        };
+    }
     for stored in sites {
         let mut access = SiteAccess { stored, team: team.clone() };
         match change {
@@ -87,6 +108,63 @@ pub(crate) async fn change_selected(
         _ => "all-deleted",
     };
     layout::redirect(&format!("/teams/{}?notice={said}", team.id()))
+}
+
+/// Adds tags to the sites and removes others. Each site is saved on its own, so the form can be sent again.
+async fn change_tags(
+    context: RequestContext<'_>,
+    team: &TeamWithSettings,
+    sites: &[SiteWithTools],
+    input: &FormInput,
+) -> Result<Response, ApiError> {
+    let by = context.member()?.caller.by();
+    let (added, removed) = (tags::read(input, ADD)?, tags::read(input, REMOVE)?);
+    let changed = sites.iter().map(|stored| {
+        let tags: Tags = stored.site.tags.difference(&removed).chain(&added).cloned().collect();
+        (stored, tags)
+    });
+    let changed: Vec<_> = changed.collect();
+    if let Some((stored, _)) = changed.iter().find(|(_, tags)| tags.len() > SITE_TAGS_MAX) {
+        let why = format!("{} would have more than {SITE_TAGS_MAX} tags.", stored.site.name);
+        return Err(ValidationError::new(ADD, why).into());
+    }
+    for (stored, tags) in changed {
+        let mut access = SiteAccess { stored: stored.clone(), team: team.clone() };
+        let wanted = Site { tags, ..stored.site.clone() };
+        save_site(context.app, &mut access, wanted, by).await?;
+    }
+    layout::redirect(&format!("/teams/{}?notice=all-tagged", team.id()))
+}
+
+fn ask_for_tags(
+    context: RequestContext<'_>,
+    team: &TeamWithSettings,
+    sites: &[SiteWithTools],
+    input: &FormInput,
+) -> Response {
+    let sites_in_words = counted(sites.len(), "site", "sites");
+    let used: Tags = sites.iter().flat_map(|stored| &stored.site.tags).cloned().collect();
+    let removed = match used.is_empty() {
+        true => "These sites have no tags.".to_owned(),
+        false => format!("These sites have {}.", tags::joined(&used)),
+    };
+    let content = html! {
+        (input.summary())
+        section.card {
+            form.in.stack.gl method="post" action=(path(team.id())) {
+                @for SiteWithTools { site, .. } in sites { input type="hidden" name="site" value=(site.id); }
+                (input.input(ADD, "text", ("Add", "For example: env:prod team:shop. Separate them by spaces.")))
+                (input.input(REMOVE, "text", ("Remove", removed.as_str())))
+                div.row {
+                    button.main name="do" value="change-tags" { "Change tags of " (sites_in_words) }
+                    a.btn href={ "/teams/" (team.id()) } { "Cancel" }
+                }
+            }
+        }
+    };
+    let title = Heading::new(format!("Tags of {sites_in_words}"))
+        .below(format!("/teams/{}", team.id()), "Sites");
+    layout::team_page(context, (&team.team, NavTab::Sites), input.status(), title, &content)
 }
 
 fn ask_to_delete(

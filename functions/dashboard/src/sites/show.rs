@@ -47,6 +47,7 @@ use self::range::Range;
 use self::timings::Timing;
 pub(crate) use self::timings::response_times;
 use super::list::headline;
+use super::list::tags::list_of;
 use super::{link_out, word};
 use crate::clock::Clock;
 use crate::layout::{Heading, NavTab};
@@ -260,6 +261,9 @@ fn heading(view: &SiteView<'_>) -> Heading {
                 @if let Some(newest) = newest {
                     span { @if view.state == SiteState::Unchecked { "Tried " } @else { "Checked " } (view.clock.ago(newest)) }
                 }
+            }
+            @if !site.tags.is_empty() {
+                p.chips.m1 { @for tag in &site.tags { a href=(list_of(site.team, tag)) { (tag) } } }
             }
         })
         .actions(html! {

@@ -39,12 +39,14 @@ fn leading(states: &[SiteState]) -> SiteState {
     found.unwrap_or(SiteState::Up)
 }
 
-/// `One of 12 sites is down`.
-pub(super) fn of(states: &[SiteState]) -> String {
+/// `One of 12 sites is down`, about some or all of a team's sites. `whole` is the number of all.
+pub(super) fn of(states: &[SiteState], whole: usize) -> String {
     let (total, leading) = (states.len(), leading(states));
     let number = count(states, leading);
     let are = are(number, leading);
     match (number, total) {
+        (_, 0) => "No sites with these tags".to_owned(),
+        (_, 1) if whole > 1 => format!("One site {are}"),
         (_, 1) => format!("Your site {are}"),
         _ if number == total => format!("All {} {are}", counted(total, "site", "sites")),
         _ => {
@@ -99,7 +101,10 @@ mod tests {
             (&[Unknown, Unknown], "All 2 sites are waiting for their first check", ""),
             (&[Paused, Paused], "All 2 sites are paused", ""),
         ] {
-            assert_eq!((of(states).as_str(), rest(states).as_str()), (heading, below));
+            let heading_of_all = of(states, states.len());
+            assert_eq!((heading_of_all.as_str(), rest(states).as_str()), (heading, below));
         }
+        assert_eq!(of(&[Up], 3), "One site is up");
+        assert_eq!(of(&[], 3), "No sites with these tags");
     }
 }

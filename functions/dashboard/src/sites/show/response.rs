@@ -227,16 +227,18 @@ pub(super) fn part(view: &SiteView<'_>) -> Markup {
                                 @if range == Range::Day {
                                     span { i.ln.p95 {} "95th percentile" }
                                     span { i.pt {} "Check" }
-                                    span.failing { i {} "Failed check" }
+                                    @if has_failures { span.failing { i {} "Failed check" } }
                                 }
                                 @if points.iter().any(|point| point.phases.is_some()) {
                                     @for (part, name) in PHASE_NAMES.iter().enumerate() {
                                         span class={ "ph " (chart::part_class(part)) } { i {} (name) }
                                     }
                                 }
-                                span.down { i {} "Down" }
-                                @if bands.iter().any(|band| band.kind == BandKind::Maintenance) {
-                                    span.info { i {} "Maintenance" }
+                                @for (kind, class, word) in
+                                    [(BandKind::Down, "down", "Down"), (BandKind::Maintenance, "info", "Maintenance")] {
+                                    @if bands.iter().any(|band| band.kind == kind) {
+                                        span class=(class) { i {} (word) }
+                                    }
                                 }
                             }
                         }

@@ -1,0 +1,122 @@
+//! Tags of sites, and the list filtered by them.
+
+use vedette_domain::id::SiteId;
+use vedette_testkit::Member;
+use vedette_tests::Service;
+
+use crate::sites::after;
+use crate::support::{Browser, main_part, said, sent_to, text};
+
+/// A team with four sites, by their numbers, which were added with the form.
+async fn team() -> (Service, Member) {
+    let (service, owner) = Service::with_team().await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    for (urls, tags) in [
+        ("https%3A%2F%2F1.example%0D%0Ahttps%3A%2F%2F2.example", "env%3Aprod+team%3Ashop"),
+        ("https%3A%2F%2F3.example", "%2C+Env%3AProd%2Clegacy"),
+        ("https%3A%2F%2F4.example", ""),
+    ] {
+        let path = format!("/teams/{}/sites", owner.team);
+        let added = browser.post(&path, &format!("urls={urls}&tags={tags}")).await;
+        assert_eq!(added.status(), 303, "{}", said(&added));
+    }
+    (service, owner)
+}
+
+async fn site(service: &Service, owner: &Member, url: &str) -> SiteId {
+    let rows = service.test.app.store.directory(owner.team, 4).await.expect("read");
+    rows.iter().find(|row| row.url.as_str() == url).expect("a site").id
+}
+
+/// The sites in a list, without what `https://` and `.example` add.
+fn listed(page: &str) -> Vec<String> {
+    let names = page.split("<a class=\"name cut\"").skip(1);
+    names.map(|name| name.split("<bdi>").nth(1).expect("a name")[..1].to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_list_shows_tags_and_is_filtered_by_them() {
+    let (service, owner) = team().await;
+    let browser = Browser::of(&service.test, owner.user).await;
+    let list = browser.get("/").await;
+    let (page, shown) = (said(&list), text(said(&list)));
+    assert_eq!(listed(page), ["1", "2", "3", "4"]);
+    assert!(shown.contains("env:prod 3 team:shop 2 legacy 1 Tags"), "{shown}");
+    assert!(page.contains("<span class=\"tag\" title=\"env:prod\">prod</span>"), "{page}");
+    assert!(page.contains("<span class=\"tag\" title=\"team:shop\">+1</span>"), "{page}");
+
+    for (selector, sites, heading, words) in [
+        ("env:prod", &["1", "2", "3"][..], "All 3 sites are waiting", "With env:prod."),
+        ("env, !team:shop", &["3"], "One site is waiting", "With env, without team:shop."),
+        ("!env", &["4"], "One site is waiting", "Without env."),
+        ("env:prod, x", &[], "No sites with these tags", "With env:prod and x."),
+    ] {
+        let address = selector.replace(' ', "%20");
+        let list = browser.get(&format!("/?selector={address}")).await;
+        let (page, shown) = (said(&list), text(said(&list)));
+        assert_eq!(listed(page), sites, "{selector}");
+        assert!(shown.contains(heading), "{heading}: {shown}");
+        assert!(shown.contains(&format!("{words} Show all 4 sites")), "{words}: {shown}");
+    }
+
+    // The tags that the filter fixes are left out, and each part has a link that removes it.
+    let list = browser.get("/?selector=env:prod,!legacy&search=example&sort=name").await;
+    let page = said(&list);
+    assert!(!page.contains("title=\"env:prod\""), "{page}");
+    assert!(page.contains("selector=%21legacy&amp;sort=name"), "{page}");
+    assert!(page.contains("selector=env%3Aprod&amp;sort=name"), "{page}");
+    assert!(text(page).contains("Remove the filter not legacy"), "{page}");
+    assert!(page.contains("selector=env%3Aprod%2C+%21legacy%2C+team%3Ashop"), "adds a tag: {page}");
+
+    let nothing = browser.get("/?selector=x,env").await;
+    let shown = text(said(&nothing));
+    assert!(
+        shown.contains("No sites with env and x. Remove env Remove x Show all sites"),
+        "{shown}"
+    );
+    let refused = browser.get("/?selector=a+or+b").await;
+    let (page, shown) = (said(&refused), text(said(&refused)));
+    assert_eq!(listed(page), ["1", "2", "3", "4"]);
+    assert!(shown.contains("The selector must be a selector such as env:prod"), "{shown}");
+    assert!(page.contains("value=\"a or b\""), "{page}");
+}
+
+#[tokio::test]
+async fn a_form_changes_the_tags_of_a_site_and_its_page_shows_them() {
+    let (service, owner) = team().await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let site = site(&service, &owner, "https://1.example").await;
+    let path = format!("/sites/{site}/edit");
+    let form = browser.get(&path).await;
+    assert_eq!(after(said(&form), "name=\"tags\" value=\""), "env:prod team:shop");
+    let saved = browser.post(&path, "url=https://1.example&name=1.example&tags=env:test+new").await;
+    assert_eq!(saved.status(), 303, "{}", said(&saved));
+    let page = browser.get(sent_to(&saved)).await;
+    let chip = format!("<a href=\"/teams/{}?selector=env%3Atest\">env:test</a>", owner.team);
+    assert!(said(&page).contains(&chip), "{}", said(&page));
+
+    let refused =
+        browser.post(&path, "url=https://1.example&name=1.example&tags=env:test+%21x").await;
+    assert_eq!(refused.status(), 422);
+    assert!(text(main_part(&refused)).contains("Tag 2: must be a tag such as"));
+    assert_eq!(after(main_part(&refused), "name=\"tags\" value=\""), "env:test !x");
+    let form = browser.get(&path).await;
+    assert_eq!(after(said(&form), "name=\"tags\" value=\""), "env:test new");
+
+    // Tags that a form does not send stay.
+    browser.post(&path, "url=https://1.example&name=One").await;
+    let form = browser.get(&path).await;
+    assert_eq!(after(said(&form), "name=\"tags\" value=\""), "env:test new");
+    browser.post(&path, "url=https://1.example&name=1.example").await;
+
+    // What is refused when sites are added stays in the form, and nothing is added.
+    let sent = "urls=https%3A%2F%2F5.example&tags=a+b%3A";
+    let refused = browser.post(&format!("/teams/{}/sites", owner.team), sent).await;
+    assert_eq!(refused.status(), 422);
+    let page = main_part(&refused);
+    assert!(text(page).contains("Tag 2: must be a tag such as"), "{page}");
+    assert!(page.contains(">https://5.example</textarea>"), "{page}");
+    assert_eq!(listed(said(&browser.get("/").await)), ["1", "2", "3", "4"]);
+    let log = browser.get(&format!("/teams/{}/audit-log", owner.team)).await;
+    assert!(text(said(&log)).contains("Tags"), "{}", text(said(&log)));
+}
