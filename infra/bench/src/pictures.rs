@@ -17,6 +17,7 @@ use vedette_domain::alerts::send_outcome::SendOutcome;
 use vedette_domain::checks::check::{Finish, Phases, StatusResult, ToolResult};
 use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::id::{CheckId, IssueId, SiteId, UserId};
+use vedette_domain::sites::tag::Tags;
 use vedette_embedded::{Database, Folder, Fsync, Reached, reach};
 use vedette_local::{DemoSite, SITES};
 use vedette_runtime::Clock;
@@ -104,13 +105,16 @@ pub(crate) async fn live(
     test.set_clock(now - SignedDuration::from_hours(24 * days));
     let mut sites = Vec::new();
     for story in stories() {
-        let id = site(test, owner, story.site.url, story.site.name).await?;
+        let id = site(test, owner, (story.site.url, story.site.name), story.site.tags()).await?;
         sites.push((story, id));
     }
     let mut others = Vec::new();
     for number in 0..more {
         let url = format!("https://{number}.shop.example/");
-        others.push((site(test, owner, &url, &format!("Branch {number}")).await?, url));
+        others.push((
+            site(test, owner, (&url, &format!("Branch {number}")), Tags::new()).await?,
+            url,
+        ));
     }
     for hour in (0..24 * days).rev() {
         test.advance(SignedDuration::from_hours(1));
@@ -175,10 +179,10 @@ async fn link(test: &TestApp, owner: &Member) -> Result<String, Box<dyn Error>> 
 pub(crate) async fn site(
     test: &TestApp,
     owner: &Member,
-    url: &str,
-    name: &str,
+    (url, name): (&str, &str),
+    tags: Tags,
 ) -> Result<SiteId, Box<dyn Error>> {
-    let body = json!({ "url": url, "name": name });
+    let body = json!({ "url": url, "name": name, "tags": tags });
     let path = format!("/teams/{}/sites", owner.team);
     let created = Client::new(&test.app, owner).without_grants().post(&path, &body).await;
     Ok(SiteId::parse(&created.data("uuid")).ok_or("no site")?)

@@ -15,6 +15,7 @@ use vedette_domain::checks::check::{Finish, ToolResult};
 use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::id::{CheckId, SiteId};
 use vedette_domain::sites::site_url::MAX_LENGTH;
+use vedette_domain::sites::tag::Tags;
 use vedette_domain::status_pages::{ComponentState, PublishedPage};
 use vedette_routing::serve;
 use vedette_testkit::status_pages::published_page;
@@ -245,7 +246,7 @@ async fn others(test: &TestApp, now: Timestamp, many: u32) -> Result<Vec<Pages>,
             // A long URL is a single word.
             let rest = if name == LONG { MAX_LENGTH - start.len() } else { 100 };
             let url = format!("{start}{}", "p".repeat(rest));
-            let id = site(test, &owner, &url, &format!("{name} {number}")).await?;
+            let id = site(test, &owner, (&url, &format!("{name} {number}")), Tags::new()).await?;
             first = first.or(Some((id, url)));
         }
         for minutes in [30, 2] {

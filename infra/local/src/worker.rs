@@ -247,7 +247,7 @@ mod tests {
         let team = test.app.store.team(site.team, now).await.expect("read").expect("a team").team;
         let tools = Tool::ALL.map(|tool| (tool, ToolState::new())).into();
         let stored = SiteWithTools { site, tools };
-        test.app.store.create_site(&team, &stored, None, Audit::None).await.expect("a site");
+        test.app.store.create_site(&team, &stored, None, None, Audit::None).await.expect("a site");
         message
     }
 

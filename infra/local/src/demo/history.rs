@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use vedette_actions::access::Caller;
 use vedette_actions::{
-    Decision, TeamWithCooldowns, add_channel, add_member, add_window, create_incident, create_site,
+    Decision, GrowingTeam, add_channel, add_member, add_window, create_incident, create_site,
     create_status_page, decide, edit_incident,
 };
 use vedette_domain::accounts::account::{Membership, Role, User};
@@ -313,12 +313,13 @@ impl History {
             let url = SiteUrl::parse(known.url).map_err(|error| error.to_string())?;
             let mut site = Site::new(app.entropy.site_id()?, team.id, url, now);
             known.name.clone_into(&mut site.name);
+            site.tags = known.tags();
             if place == place::SEARCH {
                 let status = &mut site.overrides.tools.status.settings;
                 status.failures_to_open = NonZeroU32::new(TOLERATED);
             }
             let team = app.store.team(team.id, now).await?.ok_or("no team")?;
-            let mut team = TeamWithCooldowns::new(team);
+            let mut team = GrowingTeam::new(team);
             ids.push(create_site(app, &caller, &mut team, site).await?.site.id);
         }
         Ok(ids)

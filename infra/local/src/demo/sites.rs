@@ -2,6 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use vedette_domain::checks::evidence::Timing;
+use vedette_domain::sites::tag::{Tag, Tags};
 
 /// A site of the demo and of the pictures in the documentation.
 #[derive(Debug)]
@@ -14,26 +15,37 @@ pub struct DemoSite {
     pub usual: f64,
     /// How many days its certificate is still valid.
     pub certificate: i64,
+    tags: &'static str,
 }
 
-const fn site(name: &'static str, url: &'static str, usual: f64, certificate: i64) -> DemoSite {
-    DemoSite { name, url, usual, certificate }
+const fn site(
+    name: &'static str,
+    url: &'static str,
+    (usual, certificate): (f64, i64),
+    tags: &'static str,
+) -> DemoSite {
+    DemoSite { name, url, usual, certificate, tags }
 }
 
 /// The sites.
 pub const SITES: [DemoSite; 12] = [
-    site("Shop", "https://shop.example/", 182.0, 83),
-    site("Checkout", "https://pay.shop.example/", 240.0, 61),
-    site("Search", "https://search.shop.example/", 95.0, 61),
-    site("Blog", "https://blog.shop.example/", 310.0, 61),
-    site("Docs", "https://docs.shop.example/", 120.0, 61),
-    site("Orders API", "https://api.shop.example/health", 64.0, 61),
-    site("Newsletter", "https://news.shop.example/", 205.0, 61),
-    site("Careers", "https://careers.shop.example/", 150.0, 120),
-    site("Partner portal", "https://partners.shop.example/", 318.0, 6),
-    site("Help center", "https://help.shop.example/customers/eu-central", 402.0, 61),
-    site("Image CDN", "https://img.shop.example/", 38.0, 44),
-    site("Old CRM", "https://crm-old.shop.example/", 150.0, 61),
+    site("Shop", "https://shop.example/", (182.0, 83), "team:shop tier:1"),
+    site("Checkout", "https://pay.shop.example/", (240.0, 61), "team:payments tier:1"),
+    site("Search", "https://search.shop.example/", (95.0, 61), "team:shop tier:2"),
+    site("Blog", "https://blog.shop.example/", (310.0, 61), "team:web tier:3"),
+    site("Docs", "https://docs.shop.example/", (120.0, 61), "team:web tier:2"),
+    site("Orders API", "https://api.shop.example/health", (64.0, 61), "team:payments tier:1"),
+    site("Newsletter", "https://news.shop.example/", (205.0, 61), "team:web tier:3"),
+    site("Careers", "https://careers.shop.example/", (150.0, 120), "team:web tier:3"),
+    site("Partner portal", "https://partners.shop.example/", (318.0, 6), "team:shop tier:2"),
+    site(
+        "Help center",
+        "https://help.shop.example/customers/eu-central",
+        (402.0, 61),
+        "team:web tier:2",
+    ),
+    site("Image CDN", "https://img.shop.example/", (38.0, 44), "team:shop tier:1"),
+    site("Old CRM", "https://crm-old.shop.example/", (150.0, 61), "legacy"),
 ];
 
 /// The places of some sites in [`SITES`].
@@ -69,6 +81,11 @@ impl DemoSite {
     /// Its host.
     pub(super) fn host(&self) -> &'static str {
         self.url.split('/').nth(2).unwrap_or_default()
+    }
+
+    /// Its tags.
+    pub fn tags(&self) -> Tags {
+        self.tags.split(' ').filter_map(|tag| Tag::parse(tag).ok()).collect()
     }
 
     /// Its response time at an instant: longer by day than by night, and a little different each time.
