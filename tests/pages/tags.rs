@@ -1,5 +1,6 @@
 //! Tags of sites, and the list filtered by them.
 
+use serde_json::json;
 use vedette_domain::id::SiteId;
 use vedette_testkit::Member;
 use vedette_tests::Service;
@@ -67,6 +68,17 @@ async fn a_list_shows_tags_and_is_filtered_by_them() {
     assert!(page.contains("selector=env%3Aprod&amp;sort=name"), "{page}");
     assert!(text(page).contains("Remove the filter not legacy"), "{page}");
     assert!(page.contains("selector=env%3Aprod%2C+%21legacy%2C+team%3Ashop"), "adds a tag: {page}");
+
+    // A number is that of the sites behind its link. Tags that all or none of the sites have are left out.
+    let client = service.client(&owner);
+    let four = site(&service, &owner, "https://4.example").await;
+    let key = json!({ "url": "https://4.example", "tags": ["env", "env:test"] });
+    assert_eq!(client.patch(&format!("/sites/{four}"), &key).await.status, 200);
+    let shown = text(said(&browser.get("/").await));
+    assert!(shown.contains("env 4 env:prod 3 team:shop 2 env:test 1 Tags"), "{shown}");
+    assert_eq!(listed(said(&browser.get("/?selector=env").await)), ["1", "2", "3", "4"]);
+    let shown = text(said(&browser.get("/?selector=env:prod").await));
+    assert!(shown.contains("!legacy. Filter team:shop 2 legacy 1 State"), "{shown}");
 
     let nothing = browser.get("/?selector=x,env").await;
     let shown = text(said(&nothing));

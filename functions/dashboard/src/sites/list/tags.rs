@@ -1,11 +1,13 @@
 //! Tags in the list of sites: the filter by them, and those of each site.
 
+use std::collections::BTreeMap;
+
 use maud::{Markup, html};
 use url::form_urlencoded::byte_serialize;
 use vedette_domain::id::TeamId;
 use vedette_domain::sites::selector::{SELECTOR_HELP, Selector, SelectorError};
 use vedette_domain::sites::tag::Tag;
-use vedette_domain::sites::tag_dictionary::{TagDictionary, TagEntry};
+use vedette_domain::sites::tag_dictionary::TagDictionary;
 use vedette_http::query::Query;
 use vedette_store::DirectoryRow;
 
@@ -94,20 +96,41 @@ pub(in crate::sites) fn list_of(team: TeamId, tag: &Tag) -> String {
     format!("/teams/{team}?selector={tag}")
 }
 
-/// The tags that most sites have, by the number of sites and then by name, without those that the filter fixes.
-fn frequent<'a>(view: &'a SitesView<'_>) -> Vec<&'a TagEntry> {
-    let fixed: Vec<String> = view.tag_filter.requirements().collect();
-    let entries = view.directory.tags.entries().map(|(_, entry)| entry);
-    let mut entries: Vec<_> =
-        entries.filter(|entry| !fixed.iter().any(|fixed| fixed == entry.tag.as_str())).collect();
-    entries.sort_by(|one, other| other.sites.cmp(&one.sites).then_with(|| one.tag.cmp(&other.tag)));
-    entries
+/// A tag, and how many of the sites in the list it selects.
+struct Offer<'a> {
+    tag: &'a Tag,
+    sites: usize,
+}
+
+/// The tags that select some of the sites in the list, those that select most of them first, and then by name. A key
+/// alone also selects the sites with a value of it.
+fn offers<'a>(view: &'a SitesView<'_>) -> Vec<Offer<'a>> {
+    let mut having: BTreeMap<&Tag, usize> = BTreeMap::new();
+    let tags = &view.directory.tags;
+    for site in view.sites {
+        let tags = site.row.tags.iter().filter_map(|number| tags.tag(*number));
+        tags.for_each(|tag| *having.entry(tag).or_default() += 1);
+    }
+    let with_values = |key: &Tag| {
+        let has_it = |number: &u16| tags.tag(*number).is_some_and(|tag| tag.key() == key.as_str());
+        view.sites.iter().filter(|site| site.row.tags.iter().any(has_it)).count()
+    };
+    let offers = having.into_iter().map(|(tag, sites)| match tag.value() {
+        Some(_) => Offer { tag, sites },
+        None => Offer { tag, sites: with_values(tag) },
+    });
+    let mut offers: Vec<_> = offers.collect();
+    if view.tag_filter.is_set() {
+        offers.retain(|offer| offer.sites < view.sites.len());
+    }
+    offers.sort_by(|one, other| other.sites.cmp(&one.sites).then_with(|| one.tag.cmp(other.tag)));
+    offers
 }
 
 /// The filter above the list: what it requires, each with a cross that removes it, or else the most frequent tags; and
 /// a menu of all.
 pub(super) fn filter(view: &SitesView<'_>) -> Markup {
-    let frequent = frequent(view);
+    let offers = offers(view);
     html! {
         @if view.tag_filter.is_set() {
             div.chips {
@@ -119,18 +142,18 @@ pub(super) fn filter(view: &SitesView<'_>) -> Markup {
                     }
                 }
             }
-        } @else if !frequent.is_empty() {
+        } @else if !offers.is_empty() {
             div.chips {
-                @for TagEntry { tag, sites } in frequent.iter().take(SUGGESTED) {
-                    a href=(address(view, tag.as_str())) { (tag) " " b { (grouped((*sites).into())) } }
+                @for Offer { tag, sites } in offers.iter().take(SUGGESTED) {
+                    a href=(address(view, tag.as_str())) { (tag) " " b { (grouped(*sites as u64)) } }
                 }
             }
         }
-        @if view.directory.tags.entries().next().is_some() || !view.tag_filter.text.is_empty() { (menu(view, &frequent)) }
+        @if view.directory.tags.entries().next().is_some() || !view.tag_filter.text.is_empty() { (menu(view, &offers)) }
     }
 }
 
-fn menu(view: &SitesView<'_>, frequent: &[&TagEntry]) -> Markup {
+fn menu(view: &SitesView<'_>, offers: &[Offer<'_>]) -> Markup {
     let error = view.tag_filter.error.map(|error| sentence(&format!("The selector {error}")));
     html! {
         details.menu.tagging open[error.is_some()] {
@@ -145,11 +168,11 @@ fn menu(view: &SitesView<'_>, frequent: &[&TagEntry]) -> Markup {
                     p.help #selector-help { (SELECTOR_HELP) }
                     button.main { "Filter" }
                 }
-                @if !frequent.is_empty() {
+                @if !offers.is_empty() {
                     hr;
-                    @for TagEntry { tag, sites } in frequent.iter().take(OFFERED) {
+                    @for Offer { tag, sites } in offers.iter().take(OFFERED) {
                         a href=(address(view, &view.tag_filter.and(tag))) {
-                            span.grow { (tag) } span.quiet { (grouped((*sites).into())) }
+                            span.grow { (tag) } span.quiet { (grouped(*sites as u64)) }
                         }
                     }
                 }
@@ -158,10 +181,11 @@ fn menu(view: &SitesView<'_>, frequent: &[&TagEntry]) -> Markup {
     }
 }
 
-/// The tags of a site in the list: one, and how many more. Those that the filter requires are left out, because all of
-/// these sites have them.
+/// The tags of a site in the list: one, and how many more. Tags with a value that the filter requires are left out,
+/// because all of these sites have them.
 pub(super) fn of_site(view: &SitesView<'_>, row: &DirectoryRow) -> Markup {
-    let fixed: Vec<String> = view.tag_filter.requirements().collect();
+    let fixed = view.tag_filter.requirements().filter(|requirement| requirement.contains(':'));
+    let fixed: Vec<String> = fixed.collect();
     let mut tags = view.directory.tags_of(row);
     tags.retain(|tag| !fixed.iter().any(|fixed| fixed == tag.as_str()));
     html! {
