@@ -46,6 +46,9 @@ RULES = re.compile(
     "|".join(
         [
             r"This URL is already monitored by the team\.",
+            r"The team already uses 500 different tags\.",
+            # As it is written, with a space after each comma.
+            r"The selector field must not be longer than 500 characters\.",
             r"This site already has a pending [a-z-]+ check\.",
             r"[A-Z][A-Za-z ]+ checks can only be run every .+ for this site\.",
             r"[A-Z][A-Za-z ]+ checks are not enabled for this site\.",

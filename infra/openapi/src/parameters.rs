@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value, json};
-use vedette_domain::sites::selector::SELECTOR_MAX;
+use vedette_domain::sites::selector::{SELECTOR_MAX, SELECTOR_PATTERN};
 use vedette_http::paging::{CURSOR_MAX, PAGE_MAX, PER_PAGE_DEFAULT, PER_PAGE_MAX};
 
 /// The path parameters, and what they name.
@@ -87,7 +87,7 @@ pub(crate) fn selector() -> Value {
     let description = "An addition to the specification: only sites whose tags match, as in \
                        `env:prod, team in (shop,web), !legacy`. Commas mean *and*, a key alone \
                        matches each of its values, and `!` excludes.";
-    query("selector", description, &json!({ "type": "string", "maxLength": SELECTOR_MAX }))
+    query("selector", description, &json!({ "type": "string", "maxLength": SELECTOR_MAX, "pattern": SELECTOR_PATTERN }))
 }
 
 /// A boolean, also written as 1 or 0.

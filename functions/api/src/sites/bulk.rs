@@ -88,8 +88,11 @@ fn read_item(site: &Field<'_>, errors: &mut Errors) -> Option<Item> {
     let url = as_sent(fields.field("url"), true, errors);
     let name = as_sent(fields.field("name"), false, errors);
     let tags = fields.field("tags");
-    let text = |tag: &Field<'_>, errors: &mut Errors| tag.string(usize::MAX, errors);
-    let tags = (!tags.is_absent()).then(|| tags.list(0..=usize::MAX, errors, text));
+    let text = |tag: &Field<'_>, errors: &mut Errors| match tag.value() {
+        Some(Value::String(text)) => Some(text.clone()),
+        _ => tag.string(0, errors),
+    };
+    let tags = tags.is_sent().then(|| tags.list(0..=usize::MAX, errors, text));
     Some(Item { url: url?, name, tags: tags.flatten() })
 }
 

@@ -3,6 +3,7 @@
 use lambda_http::http::StatusCode;
 use serde_json::json;
 use vedette_api::site_sorts;
+use vedette_domain::sites::tag::{TAG_MAX, TAG_PATTERN};
 use vedette_domain::checks::tool::{CheckStatus, Tool};
 use vedette_domain::sites::input::{NewSite, SiteEdit};
 use vedette_http::resource::{SiteResource, SitesOutcome};
@@ -38,7 +39,7 @@ fn list(schemas: &mut Schemas) -> Operation {
         parameters::query(
             "tag",
             "An addition to the specification: only sites that have this tag.",
-            &json!({ "type": "string" }),
+            &json!({ "type": "string", "maxLength": TAG_MAX, "pattern": TAG_PATTERN }),
         ),
         parameters::selector(),
         parameters::boolean("pinned", "Only pinned sites, or only sites that are not pinned."),

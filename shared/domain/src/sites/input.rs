@@ -10,7 +10,7 @@ use crate::name::NAME_MAX;
 use crate::sites::settings::{ExpectedRecords, ExpectedRecordsRule, SiteOverrides};
 use crate::sites::site::{NOTES_MAX, Site};
 use crate::sites::site_url::{SiteUrl, UrlRule};
-use crate::sites::tag::{SITE_TAGS_MAX, TAG_MAX, Tag, Tags};
+use crate::sites::tag::{SITE_TAGS_MAX, TAG_MAX, TAG_PATTERN, Tag, Tags};
 use crate::validation::{Errors, Field};
 
 input! {
@@ -48,7 +48,7 @@ const NOTES: TextRule<String> =
 const TAG: TextRule<Tag> = TextRule {
     min: 1,
     max: TAG_MAX,
-    kind: TextKind::Other,
+    kind: TextKind::Pattern(TAG_PATTERN),
     parse: |text| Tag::parse(text).map_err(|error| error.to_string()),
 };
 

@@ -12,6 +12,9 @@ pub const SITE_TAGS_MAX: usize = 10;
 /// The most different tags of a team.
 pub const TEAM_TAGS_MAX: usize = 500;
 
+/// The pattern of a tag as it may be sent, which is [`Tag::parse`] in another form.
+pub const TAG_PATTERN: &str = r"^\s*[A-Za-z0-9][A-Za-z0-9_.-]*(:[A-Za-z0-9_./-]+)?\s*$";
+
 /// A tag, in lower case.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
