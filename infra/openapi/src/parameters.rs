@@ -87,7 +87,11 @@ pub(crate) fn selector() -> Value {
     let description = "An addition to the specification: only sites whose tags match, as in \
                        `env:prod, team in (shop,web), !legacy`. Commas mean *and*, a key alone \
                        matches each of its values, and `!` excludes.";
-    query("selector", description, &json!({ "type": "string", "maxLength": SELECTOR_MAX, "pattern": SELECTOR_PATTERN }))
+    query(
+        "selector",
+        description,
+        &json!({ "type": "string", "maxLength": SELECTOR_MAX, "pattern": SELECTOR_PATTERN }),
+    )
 }
 
 /// A boolean, also written as 1 or 0.

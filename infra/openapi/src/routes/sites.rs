@@ -3,9 +3,9 @@
 use lambda_http::http::StatusCode;
 use serde_json::json;
 use vedette_api::site_sorts;
-use vedette_domain::sites::tag::{TAG_MAX, TAG_PATTERN};
 use vedette_domain::checks::tool::{CheckStatus, Tool};
 use vedette_domain::sites::input::{NewSite, SiteEdit};
+use vedette_domain::sites::tag::{TAG_MAX, TAG_PATTERN};
 use vedette_http::resource::{SiteResource, SitesOutcome};
 
 use crate::operation::{Operation, Success};
