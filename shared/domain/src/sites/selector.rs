@@ -26,13 +26,14 @@ pub const SELECTOR_PATTERN: &str = concat!(
 pub const SELECTOR_HELP: &str = "Tags that a site must have, separated by commas: env:prod, or a key alone for any value \
                                  of it. team in (shop,web) allows several values, and ! excludes: !legacy.";
 
-/// Which sites are meant: those that meet all requirements. There is at least one.
+/// Which sites are meant: those that meet all requirements, in the order in which they were written, each once. There is
+/// at least one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
-pub struct Selector(BTreeSet<Requirement>);
+pub struct Selector(Vec<Requirement>);
 
 /// What the tags of a site must be.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Requirement {
     key: String,
     values: Values,
@@ -41,7 +42,7 @@ struct Requirement {
 }
 
 /// Which tags with a key are meant.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 enum Values {
     /// All, and the key alone.
     Any,
@@ -77,9 +78,14 @@ impl Selector {
             return Err(SelectorError::Empty);
         }
         let text = text.to_ascii_lowercase();
-        let requirements = parts(&text).map(|part| Requirement::parse(part.trim()));
-        let selector =
-            requirements.collect::<Option<_>>().map(Self).ok_or(SelectorError::Syntax)?;
+        let mut requirements: Vec<Requirement> = Vec::new();
+        for part in parts(&text) {
+            let requirement = Requirement::parse(part.trim()).ok_or(SelectorError::Syntax)?;
+            if !requirements.contains(&requirement) {
+                requirements.push(requirement);
+            }
+        }
+        let selector = Self(requirements);
         match selector.to_string().len() {
             ..=SELECTOR_MAX => Ok(selector),
             _ => Err(SelectorError::TooLong),
