@@ -22,7 +22,7 @@ pub(crate) async fn show(
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
     let sent = context.head.uri.query();
-    let query = Query::parse(sent);
+    let query = Query::of_form(sent);
     match OutageFilter::parse(&query, day_of(context.member()?.caller.now)) {
         Ok(filter) => {
             let outages = load(context, &team, &filter).await?;
@@ -42,7 +42,7 @@ pub(crate) async fn csv(
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
     let now = context.member()?.caller.now;
-    let filter = OutageFilter::parse(&Query::parse(context.head.uri.query()), day_of(now))?;
+    let filter = OutageFilter::parse(&Query::of_form(context.head.uri.query()), day_of(now))?;
     let outages = load(context, &team, &filter).await?;
     let Span { from, to } = filter.span;
     attached(csv::csv(&outages, now), &format!("outages-{from}-{to}.csv"))

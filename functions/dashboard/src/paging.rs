@@ -27,6 +27,11 @@ impl WantedPage {
         Self { number: given("page").unwrap_or(1), size }
     }
 
+    /// Its size, if it is not the usual one.
+    pub(crate) fn unusual_size(self) -> Option<usize> {
+        Some(self.size).filter(|size| *size != SIZES[0])
+    }
+
     /// The page in a list of this length. A page after the last one shows the last one.
     pub(crate) fn of(self, total: usize) -> Paging {
         let Self { number, size } = self;

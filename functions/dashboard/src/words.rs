@@ -104,10 +104,19 @@ pub(crate) fn spelled(number: usize) -> String {
 
 /// Parts of a sentence: `a, b and c`.
 pub(crate) fn listed(parts: &[String]) -> String {
+    joined(parts, "and")
+}
+
+/// Parts of a sentence: `a, b or c`.
+pub(crate) fn either(parts: &[String]) -> String {
+    joined(parts, "or")
+}
+
+fn joined(parts: &[String], conjunction: &str) -> String {
     match parts {
         [] => String::new(),
         [only] => only.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+        [first @ .., last] => format!("{} {conjunction} {last}", first.join(", ")),
     }
 }
 

@@ -8,6 +8,7 @@ use vedette_domain::alerts::channel_state::ChannelState;
 use vedette_domain::alerts::delivery::{OutboxEntry, Queued, place};
 use vedette_domain::id::{IssueId, TeamId};
 use vedette_domain::message::{Message, ReconcileMessage};
+use vedette_domain::sites::tag::Tags;
 use vedette_runtime::App;
 use vedette_store::{ChannelRef, FanOut, Off, budget, retry_on_conflict};
 
@@ -65,6 +66,7 @@ async fn fan_outs(
     }
     let refs: Vec<ChannelRef> = channels.iter().map(|channel| (*channel).into()).collect();
     let states = app.store.channel_states(&refs, entry.issue.id).await?;
+    let tags = tags(app, &channels, entry, entries).await?;
     let now = app.clock.now();
     let mut body = EventBody::new(app, entry, entries);
     let mut fan_outs = Vec::new();
@@ -72,7 +74,7 @@ async fn fan_outs(
         let off = off(channel, &state);
         let news = match off {
             Some(_) => channel.missed_while_off(delivery, entry, now),
-            None => channel.news(delivery, entry, now),
+            None => channel.news(delivery, entry, channel.filter.selects(&tags), now),
         };
         let Some(news) = news else { continue };
         let (channel, delivery) = (channel.into(), news.delivery);
@@ -85,6 +87,23 @@ async fn fan_outs(
         fan_outs.push(fan_out);
     }
     Ok(fan_outs)
+}
+
+/// The tags of the issue's site, if one of the channels is only about sites with some; none if the site is gone.
+async fn tags(
+    app: &App,
+    channels: &[&Channel],
+    entry: &OutboxEntry,
+    entries: &[OutboxEntry],
+) -> Result<Tags, NotifierError> {
+    if channels.iter().all(|channel| channel.filter.selector.is_none()) {
+        return Ok(Tags::new());
+    }
+    if let Some(site) = entries.iter().find_map(|entry| entry.deleted_site.as_ref()) {
+        return Ok(site.tags.clone());
+    }
+    let found = app.store.site(entry.issue.id.partition()).await?;
+    Ok(found.map(|found| found.site.tags).unwrap_or_default())
 }
 
 /// Why a channel is off, if it is.

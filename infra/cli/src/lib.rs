@@ -98,6 +98,8 @@ enum TeamCommand {
     Member(ApiCommand<member::Command>),
     /// Access tokens for the API
     Token(ApiCommand<token::Command>),
+    /// Sites, and their tags
+    Site(ApiCommand<site::Command>),
     /// Issues, and decisions about them
     Issue(ApiCommand<issue::Command>),
     /// Channels: where a team's alerts go
@@ -110,8 +112,7 @@ enum TeamCommand {
     Expectations(ApiCommand<expectations::Command>),
     /// Send any request to the API, and print its answer as JSON
     ///
-    /// For everything that has no command of its own: sites, checks, reports, settings. The reference of the API lists the
-    /// paths.
+    /// For everything that has no command of its own: checks, reports, settings. The reference of the API lists the paths.
     Api(AnyRequest),
 }
 
@@ -121,6 +122,7 @@ impl TeamCommand {
             Self::Team(ApiCommand { remote, .. })
             | Self::Member(ApiCommand { remote, .. })
             | Self::Token(ApiCommand { remote, .. })
+            | Self::Site(ApiCommand { remote, .. })
             | Self::Channel(ApiCommand { remote, .. })
             | Self::Issue(ApiCommand { remote, .. })
             | Self::Maintenance(ApiCommand { remote, .. })
@@ -135,6 +137,7 @@ impl TeamCommand {
             Self::Team(ApiCommand { command, .. }) => command.run(api, out).await,
             Self::Member(ApiCommand { command, .. }) => command.run(api, out).await,
             Self::Token(ApiCommand { command, .. }) => command.run(api, out).await,
+            Self::Site(ApiCommand { command, .. }) => command.run(api, out).await,
             Self::Channel(ApiCommand { command, .. }) => command.run(api, out).await,
             Self::Issue(ApiCommand { command, .. }) => command.run(api, out).await,
             Self::Maintenance(ApiCommand { command, .. }) => command.run(api, out).await,

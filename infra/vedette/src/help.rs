@@ -6,7 +6,7 @@ use clap::Command;
 
 /// Each group's heading, and its commands.
 const GROUPS: [(&str, &[&str]); 7] = [
-    ("Monitor", &["serve", "probe", "expectations", "agent"]),
+    ("Monitor", &["serve", "probe", "site", "expectations", "agent"]),
     ("People and teams", &["user", "team", "member", "plan", "sign-in", "token"]),
     ("Issues and alerts", &["issue", "channel", "maintenance", "status-page"]),
     ("Any service", &["login", "logout", "api"]),
@@ -51,6 +51,7 @@ mod tests {
         Monitor:
           serve         Run the whole service on this machine: API, dashboard, checks and alerts
           probe         Run one tool on a URL
+          site          Sites, and their tags
           expectations  What the status checks of a site expect
           agent         Confirm outages from another location
 

@@ -60,10 +60,7 @@ impl OutageFilter {
             Some(_) => query.one_of("cause", Cause::parse, errors),
             None => None,
         };
-        let selector = match query.search("selector") {
-            Some(_) => query.parsed("selector", Selector::parse, errors),
-            None => None,
-        };
+        let selector = query.parsed("selector", Selector::parse, errors);
         let to = query.date("to", errors);
         let from = query.date("from", errors);
         let to = to.unwrap_or(today);

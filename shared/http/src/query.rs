@@ -23,6 +23,13 @@ impl Query {
         Self { pairs: pairs.into_owned().collect(), known: RefCell::default() }
     }
 
+    /// Reads the query string of a form, in which an empty field is one that was left out.
+    pub fn of_form(raw: Option<&str>) -> Self {
+        let mut query = Self::parse(raw);
+        query.pairs.retain(|(_, value)| !value.trim().is_empty());
+        query
+    }
+
     /// The parameter's text. Also remembers that the route knows the parameter.
     fn text(&self, name: &'static str) -> Option<&str> {
         self.known.borrow_mut().push(name);

@@ -101,7 +101,7 @@ impl ChannelRef {
 }
 
 fn outbox_key(entry: &OutboxEntry) -> Key {
-    keys::outbox(entry.issue.id, entry.issue.rev, entry.cfg)
+    keys::outbox(entry.issue.id, entry.issue.rev, entry.site_rev)
 }
 
 /// Writes what channels have to learn about an issue. The reconciler looks at it at `due`, unless a message was faster.

@@ -173,9 +173,9 @@ pub(crate) fn outbox_prefix(fingerprint: Fingerprint) -> String {
     format!("{OUTBOX}{fingerprint}#")
 }
 
-/// A change that channels do not know yet: of an issue to a `rev`, or after that of its site to a `cfg`.
-pub(crate) fn outbox(issue: IssueId, rev: u64, cfg: Option<u64>) -> Key {
-    let after = cfg.map(|cfg| format!("#{cfg:010}")).unwrap_or_default();
+/// A change that channels do not know yet: of an issue to a `rev`, or after that of its site to a `rev` of its own.
+pub(crate) fn outbox(issue: IssueId, rev: u64, site_rev: Option<u64>) -> Key {
+    let after = site_rev.map(|rev| format!("#{rev:010}")).unwrap_or_default();
     let sort = format!("{}{rev:010}{after}", outbox_prefix(issue.fingerprint()));
     Key::new(site_partition(issue.partition()), sort)
 }

@@ -8,6 +8,7 @@ use vedette_domain::alerts::channel::{
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::input::{FieldPresence, Input as _, InputField};
 use vedette_domain::issues::Severity;
+use vedette_domain::sites::selector::SELECTOR_HELP;
 use vedette_http::validation::{Fields, ValidationError, YES};
 use vedette_store::TeamWithSettings;
 
@@ -168,7 +169,7 @@ pub(super) fn no_mail() -> Markup {
     }
 }
 
-/// The checkboxes for what a channel is told.
+/// The controls for what a channel is told.
 fn wanted(input: &FormInput) -> Markup {
     let boxes = |field: &InputField| match field.name {
         "events" => {
@@ -180,6 +181,7 @@ fn wanted(input: &FormInput) -> Markup {
         }
         _ => Markup::default(),
     };
+    let sites = format!("{SELECTOR_HELP} Empty for all sites.");
     html! {
         div.stack.gm {
             div {
@@ -187,6 +189,7 @@ fn wanted(input: &FormInput) -> Markup {
                 p.help { "Select none to send all." }
             }
             @for field in ChannelInput::FIELDS { (boxes(field)) }
+            (input.input_like("selector", ("Sites", &*sites), "env:prod, !legacy"))
         }
     }
 }

@@ -386,7 +386,11 @@ fn wanted(channel: &Channel) -> String {
         listed(filter.severities.iter().map(|severity| words::severity(*severity)).collect()),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    if parts.is_empty() { "All notifications".to_owned() } else { parts.join("; ") }
+    let news = if parts.is_empty() { "All notifications".to_owned() } else { parts.join("; ") };
+    match &filter.selector {
+        Some(selector) => format!("{news} about {selector}"),
+        None => news,
+    }
 }
 
 /// Where a channel leads. If another channel looks the same, it also shows the beginning of the URL's digest.

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
-use url::form_urlencoded::byte_serialize;
+use url::form_urlencoded::{Serializer, byte_serialize};
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::accounts::team::Team;
 use vedette_domain::checks::history::{
@@ -225,6 +225,25 @@ impl<'q> SiteFilter<'q> {
         }
     }
 
+    /// Its fields in queries and forms, except those with their usual value. The number of the page is left out.
+    fn fields(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let Self { state, search, selector, order, page } = self;
+        let is_usual = *order == ListOrder::default();
+        let fields = [
+            ("state", state.map(SiteState::as_str).unwrap_or_default().to_owned()),
+            ("search", (*search).to_owned()),
+            ("selector", (*selector).to_owned()),
+            ("sort", if is_usual { String::new() } else { order.text() }),
+            ("size", page.unusual_size().map(|size| size.to_string()).unwrap_or_default()),
+        ];
+        fields.into_iter().filter(|(_, value)| !value.is_empty())
+    }
+
+    /// The same as a query; empty for all sites in their usual order.
+    fn query(&self) -> String {
+        Serializer::new(String::new()).extend_pairs(self.fields()).finish()
+    }
+
     /// The team's sites that match the filter.
     fn of<'s>(&self, sites: &'s [Listed<'s>]) -> Vec<&'s Listed<'s>> {
         let part = self.search.to_lowercase();
@@ -234,6 +253,12 @@ impl<'q> SiteFilter<'q> {
             .filter(|site| site.row.contains(&part))
             .collect()
     }
+}
+
+/// The query of the list that a request comes from, which leads back to it.
+pub(super) fn query_of(request: &Query) -> String {
+    let tags = TagFilter::parse(request);
+    SiteFilter::parse(request, &tags).query()
 }
 
 /// The sites that match the filter, as far as they are on the page.
@@ -329,21 +354,9 @@ impl SitesView<'_> {
 
     /// Hidden fields of a form that changes one part of the filter: the other parts, the order and the size of pages.
     fn kept(&self, search: &str, selector: &str) -> Markup {
-        let state = self.wanted.state.map_or("", SiteState::as_str);
-        let order = self.wanted.order;
-        let sort = if order == ListOrder::default() { String::new() } else { order.text() };
-        let size = self.found.paging.size().to_string();
-        let kept = [
-            ("state", state),
-            ("search", search),
-            ("selector", selector),
-            ("sort", &sort),
-            ("size", &size),
-        ];
+        let kept = SiteFilter { search, selector, ..*self.wanted };
         html! {
-            @for (name, value) in kept.into_iter().filter(|(_, value)| !value.is_empty()) {
-                input type="hidden" name=(name) value=(value);
-            }
+            @for (name, value) in kept.fields() { input type="hidden" name=(name) value=(value); }
         }
     }
 
@@ -399,7 +412,7 @@ fn content(view: &SitesView<'_>) -> Markup {
                 (nothing_found(view))
             } @else {
                 div.card { (table(view)) }
-                @if view.may_manage { (selected::bar(view.team.id)) }
+                @if view.may_manage { (selected::bar(view.team.id, &view.wanted.query())) }
                 div.row.far.quiet.small {
                     span { (shown(count, total)) ", sorted by " (sort::word(view.found.order.key)) }
                     (chart::legend(view.found.shown.iter().flat_map(|site| view.bars(site))))
@@ -427,7 +440,13 @@ fn nothing_found(view: &SitesView<'_>) -> Markup {
                 p {
                     b {
                         @if search.is_empty() { "No sites in this state." }
-                        @else { "No sites match “" bdi { (search) } "”" @if state.is_some() { " in this state" } "." }
+                        @else {
+                            "No sites"
+                            @if view.tag_filter.is_set() { " with these tags" }
+                            " match “" bdi { (search) } "”"
+                            @if state.is_some() { " in this state" }
+                            "."
+                        }
                     }
                 }
                 p { a href=(view.path) { "Show all sites" } }

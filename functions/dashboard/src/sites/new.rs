@@ -73,7 +73,7 @@ impl Done {
                         }
                     }
                     @if watched > 0 {
-                        (counted(watched, "site is already monitored.", "sites are already monitored."))
+                        (counted(watched, "site is already monitored and stays as it is.", "sites are already monitored and stay as they are."))
                     }
                 }))
             }

@@ -8,10 +8,12 @@ use vedette_domain::sites::site::Site;
 use vedette_domain::sites::tag::{SITE_TAGS_MAX, Tags};
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
+use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
 use vedette_store::{DirectoryRow, SiteWithTools, TeamWithSettings};
 
+use super::list::query_of;
 use super::tags;
 use crate::form::FormInput;
 use crate::layout::{Heading, NavTab};
@@ -39,10 +41,10 @@ pub(super) fn tick(site: &DirectoryRow) -> Markup {
     }
 }
 
-/// The actions for the selected sites. The bar appears when a site is selected.
-pub(super) fn bar(team: TeamId) -> Markup {
+/// The actions for the selected sites of a list. The bar appears when a site is selected.
+pub(super) fn bar(team: TeamId, query: &str) -> Markup {
     html! {
-        form.card.picked id=(FORM) method="post" action=(path(team)) {
+        form.card.picked id=(FORM) method="post" action=(List { team, query: query.to_owned() }.action()) {
             b.picks {}
             span.grow.hide { "With the selected sites:" }
             button.s name="do" value="tag" { (Icon::Tag.shape()) "Tags…" }
@@ -53,8 +55,34 @@ pub(super) fn bar(team: TeamId) -> Markup {
     }
 }
 
-fn path(team: TeamId) -> String {
-    format!("/teams/{team}/sites/selected")
+/// The list in which sites were selected, with its filter.
+struct List {
+    team: TeamId,
+    query: String,
+}
+
+impl List {
+    /// Where its actions are sent.
+    fn action(&self) -> String {
+        with_query(format!("/teams/{}/sites/selected", self.team), &self.query)
+    }
+
+    fn address(&self) -> String {
+        with_query(format!("/teams/{}", self.team), &self.query)
+    }
+
+    /// Leads back to it with a notice.
+    fn redirect(&self, notice: &str) -> Result<Response, ApiError> {
+        let path = format!("/teams/{}?notice={notice}", self.team);
+        layout::redirect(&match &*self.query {
+            "" => path,
+            query => format!("{path}&{query}"),
+        })
+    }
+}
+
+fn with_query(path: String, query: &str) -> String {
+    if query.is_empty() { path } else { format!("{path}?{query}") }
 }
 
 /// Carries out an action on the selected sites. Asks again before it deletes them.
@@ -63,6 +91,8 @@ pub(crate) async fn change_selected(
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
+    let query = query_of(&Query::parse(context.head.uri.query()));
+    let list = List { team: team.id(), query };
     let input = FormInput::sent(context.body);
     let ids = input.all("site").filter_map(SiteId::parse).take(SELECTED_MAX);
     let found = context.app.store.sites(ids.map(SiteId::partition)).await?;
@@ -70,21 +100,22 @@ pub(crate) async fn change_selected(
         found.into_values().filter(|stored| stored.site.team == team.id()).collect();
     sites.sort_by_cached_key(|stored| stored.site.name.to_lowercase());
     if sites.is_empty() {
-        return layout::redirect(&format!("/teams/{}?notice=none-selected", team.id()));
+        return list.redirect("none-selected");
     }
     let change = input.text("do");
     if change == "delete" {
-        return Ok(ask_to_delete(context, &team, &sites));
+        return Ok(ask_to_delete(context, &team, &list, &sites));
     }
     if change == "tag" {
-        return Ok(ask_for_tags(context, &team, &sites, &FormInput::default()));
+        return Ok(ask_for_tags(context, &team, &list, &sites, &FormInput::default()));
     }
     if change == "change-tags" {
         return match change_tags(context, &team, &sites, &input).await {
+            Ok(()) => list.redirect("all-tagged"),
             Err(ApiError::Validation(refusal)) => {
-                Ok(ask_for_tags(context, &team, &sites, &input.refused(refusal)))
+                Ok(ask_for_tags(context, &team, &list, &sites, &input.refused(refusal)))
             }
-            done => done,
+            Err(fault) => Err(fault),
         };
     }
     for stored in sites {
@@ -102,12 +133,11 @@ pub(crate) async fn change_selected(
             _ => return Err(ApiError::NotFound),
         }
     }
-    let said = match change {
+    list.redirect(match change {
         "pause" => "all-paused",
         "resume" => "all-resumed",
         _ => "all-deleted",
-    };
-    layout::redirect(&format!("/teams/{}?notice={said}", team.id()))
+    })
 }
 
 /// Adds tags to the sites and removes others. Each site is saved on its own, so the form can be sent again.
@@ -116,7 +146,7 @@ async fn change_tags(
     team: &TeamWithSettings,
     sites: &[SiteWithTools],
     input: &FormInput,
-) -> Result<Response, ApiError> {
+) -> Result<(), ApiError> {
     let by = context.member()?.caller.by();
     let (added, removed) = (tags::read(input, ADD)?, tags::read(input, REMOVE)?);
     let changed = sites.iter().map(|stored| {
@@ -133,12 +163,13 @@ async fn change_tags(
         let wanted = Site { tags, ..stored.site.clone() };
         save_site(context.app, &mut access, wanted, by).await?;
     }
-    layout::redirect(&format!("/teams/{}?notice=all-tagged", team.id()))
+    Ok(())
 }
 
 fn ask_for_tags(
     context: RequestContext<'_>,
     team: &TeamWithSettings,
+    list: &List,
     sites: &[SiteWithTools],
     input: &FormInput,
 ) -> Response {
@@ -149,27 +180,27 @@ fn ask_for_tags(
         false => format!("These sites have {}.", tags::joined(&used)),
     };
     let content = html! {
-        (input.summary())
+        (input.not_done("Tags not changed.", "Correct what is marked below.", [ADD, REMOVE].into_iter()))
         section.card {
-            form.in.stack.gl method="post" action=(path(team.id())) {
+            form.in.stack.gl method="post" action=(list.action()) {
                 @for SiteWithTools { site, .. } in sites { input type="hidden" name="site" value=(site.id); }
                 (input.input(ADD, "text", ("Add", "For example: env:prod team:shop. Separate them by spaces.")))
                 (input.input(REMOVE, "text", ("Remove", removed.as_str())))
                 div.row {
                     button.main name="do" value="change-tags" { "Change tags of " (sites_in_words) }
-                    a.btn href={ "/teams/" (team.id()) } { "Cancel" }
+                    a.btn href=(list.address()) { "Cancel" }
                 }
             }
         }
     };
-    let title = Heading::new(format!("Tags of {sites_in_words}"))
-        .below(format!("/teams/{}", team.id()), "Sites");
+    let title = Heading::new(format!("Tags of {sites_in_words}")).below(list.address(), "Sites");
     layout::team_page(context, (&team.team, NavTab::Sites), input.status(), title, &content)
 }
 
 fn ask_to_delete(
     context: RequestContext<'_>,
     team: &TeamWithSettings,
+    list: &List,
     sites: &[SiteWithTools],
 ) -> Response {
     let sites_in_words = counted(sites.len(), "site", "sites");
@@ -182,15 +213,14 @@ fn ask_to_delete(
             }
             div.in.air.stack.gm.line {
                 p.quiet { "Their checks, issues and reports are deleted with them. This can’t be undone. To stop checking them and keep their history, pause them instead." }
-                form.row method="post" action=(path(team.id())) {
+                form.row method="post" action=(list.action()) {
                     @for SiteWithTools { site, .. } in sites { input type="hidden" name="site" value=(site.id); }
                     button.grave name="do" value="delete-for-good" { "Delete " (sites_in_words) }
-                    a.btn href={ "/teams/" (team.id()) } { "Cancel" }
+                    a.btn href=(list.address()) { "Cancel" }
                 }
             }
         }
     };
-    let title = Heading::new(format!("Delete {sites_in_words}?"))
-        .below(format!("/teams/{}", team.id()), "Sites");
+    let title = Heading::new(format!("Delete {sites_in_words}?")).below(list.address(), "Sites");
     layout::team_page(context, (&team.team, NavTab::Sites), StatusCode::OK, title, &content)
 }

@@ -17,7 +17,8 @@ pub(super) fn shown(channel: Value) -> Record<Value> {
         none if none == "-" => "all".to_owned(),
         some => some,
     };
-    let [events, tools, severities] = ["/events", "/tools", "/severities"].map(wanted);
+    let [events, tools, severities, selector] =
+        ["/events", "/tools", "/severities", "/selector"].map(wanted);
     Record::of(channel)
         .field("channel", "/uuid")
         .field("name", "/name")
@@ -26,6 +27,7 @@ pub(super) fn shown(channel: Value) -> Record<Value> {
         .labeled("events", events)
         .labeled("tools", tools)
         .labeled("severities", severities)
+        .labeled("sites", selector)
         .field("state", "/state")
         .instant("confirmed", "/confirmed_at")
         .labeled("disabled", why)

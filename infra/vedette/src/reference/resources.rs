@@ -46,7 +46,7 @@ const RESOURCES: [(&str, [&[&str]; 3]); 24] = [
     ("Tokens", [&["tokens"], &["tokens"], &["token"]]),
     ("Time zones of teams", [&["time-zone"], &["time-zone"], &[]]),
     ("Time zones of users", [&["user-time-zone"], &["user-time-zone"], &[]]),
-    ("Sites", [&["sites"], &["sites"], &[]]),
+    ("Sites", [&["sites"], &["sites"], &["site"]]),
     ("Monitoring settings", [&["monitoring"], &["settings"], &[]]),
     ("Expectations", [&["expectations"], &[], &["expectations"]]),
     ("Checks", [&["checks"], &["checks"], &[]]),

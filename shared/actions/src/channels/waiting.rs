@@ -72,7 +72,7 @@ async fn news_for(
         let tool = delivery.issue.fingerprint().tool();
         let ended = EndReason::of(tool, &team.team, &team.settings_for(&found.site));
         let (rules, time_scale) = ((&team.team, &team.settings), app.service.time_scale);
-        let policy = AlertPolicy::of(channel, rules, found.site.id, ended, time_scale);
+        let policy = AlertPolicy::of(channel, rules, &found.site, ended, time_scale);
         let waiting = delivery.waiting(&found.issue, &policy, now)?;
         let subject = AlertSubject {
             issue: &found.issue,

@@ -121,7 +121,8 @@ async fn tags_after(
     Ok(Some(tags.changed(&before.tags, &next.tags).map_err(SiteRefusal::from)?))
 }
 
-/// Makes channels look at the active issues of tools that this change starts or stops.
+/// Makes channels look at the active issues of tools that this change starts or stops, or at all of them if the tags
+/// change.
 async fn outbox(
     app: &App,
     access: &SiteAccess,
@@ -133,7 +134,7 @@ async fn outbox(
     let ended = |tool| [&before, &after].map(|settings| EndReason::of(tool, &team.team, settings));
     let is_changed = |tool: Tool| {
         let [before, after] = ended(tool);
-        before.is_some() != after.is_some()
+        before.is_some() != after.is_some() || next.tags != access.stored.site.tags
     };
     if !Tool::ALL.into_iter().any(is_changed) {
         return Ok(Vec::new());

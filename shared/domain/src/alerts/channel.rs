@@ -10,6 +10,7 @@ use crate::checks::tool::Tool;
 use crate::clock::is_ahead;
 use crate::id::{ChannelId, TeamId};
 use crate::issues::Severity;
+use crate::sites::selector::Selector;
 
 mod chat;
 mod description;
@@ -173,7 +174,9 @@ impl Channel {
     }
 }
 
-/// Which alerts a channel receives. An empty set lets everything through.
+/// Which alerts a channel receives. An empty set lets everything through. The tags of a site decide when one of its
+/// issues opens, or later if the site gets other tags while the issue is active. A channel that was notified of an
+/// opening is notified of everything until the issue is over, even if the tags no longer match.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Filter {
@@ -183,6 +186,9 @@ pub struct Filter {
     pub tools: BTreeSet<Tool>,
     /// Severities that are sent.
     pub severities: BTreeSet<Severity>,
+    /// Sites whose issues are sent, by their tags; all if `None`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selector: Option<Selector>,
 }
 
 /// A kind of news about an issue.

@@ -28,9 +28,10 @@ pub struct OutboxEntry {
     pub issue: Issue,
     /// When it was last written.
     pub at: Timestamp,
-    /// The `cfg` of the issue's site, if the site's settings changed and the issue did not.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cfg: Option<u64>,
+    /// The `rev` of the issue's site, if the site's settings or tags changed and the issue did not.
+    // Earlier versions stored the site's `cfg`, which is lower.
+    #[serde(rename = "cfg", default, skip_serializing_if = "Option::is_none")]
+    pub site_rev: Option<u64>,
     /// The issue's site, if it was deleted: nothing else is left of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_site: Option<Box<Site>>,
@@ -50,14 +51,14 @@ impl OutboxEntry {
         };
         let (issue, at) = (change.after.clone(), change.after.updated_at);
         let publishes = change.publishes && event.is_some();
-        Self { team, event, issue, at, cfg: None, deleted_site: None, publishes }
+        Self { team, event, issue, at, site_rev: None, deleted_site: None, publishes }
     }
 
-    /// Makes channels look again at an issue that has not changed, because its site has other settings.
+    /// Makes channels look again at an issue that has not changed, because its site has other settings or tags.
     pub fn of_settings(site: &Site, issue: Issue, now: Timestamp) -> Self {
-        let (team, cfg) = (site.team, Some(site.cfg));
+        let (team, site_rev) = (site.team, Some(site.rev));
         let publishes = false;
-        Self { team, event: None, issue, at: now, cfg, deleted_site: None, publishes }
+        Self { team, event: None, issue, at: now, site_rev, deleted_site: None, publishes }
     }
 
     /// The entry for an issue whose site was deleted by a member or an operator.
@@ -71,7 +72,7 @@ impl OutboxEntry {
         let issue = end_with_site(issue, by, now);
         let deleted_site = Some(Box::new(site));
         // The transaction that deletes the site requests the publication.
-        Self { team, event, issue, at: now, cfg: None, deleted_site, publishes: false }
+        Self { team, event, issue, at: now, site_rev: None, deleted_site, publishes: false }
     }
 
     /// Why monitoring of the issue ended, if the entry says so.
@@ -277,8 +278,8 @@ pub(crate) fn program_step(
     }
     match (policy.ended, delivery.notified) {
         (Some(reason), Some(_)) => return ProgramStep::End(reason),
-        (Some(_), None) => return ProgramStep::Wait { due: None },
-        (None, None) => return ProgramStep::Reopen,
+        (None, None) if policy.selects => return ProgramStep::Reopen,
+        (_, None) => return ProgramStep::Wait { due: None },
         (None, Some(_)) => {}
     }
     if !policy.filter.wants(EventKind::Reminder, issue) {

@@ -27,6 +27,7 @@ use crate::accounts::account::User;
 use crate::alerts::channel_state::ChannelState;
 use crate::alerts::delivery::{Content, DeletedIssue, DeliveryState, Queued};
 use crate::alerts::send_outcome::SendOutcome;
+use crate::checks::limits::ALERT_GRACE;
 use crate::id::{IssueId, UserId};
 use crate::issues::record::Issue;
 use crate::sites::site::Site;
@@ -208,10 +209,14 @@ impl<'a> DeliveryRun<'a> {
     /// The outbox of an issue was read; `is_in_outbox` says whether it has an entry.
     pub fn checked_outbox(&mut self, check: OutboxCheck, is_in_outbox: bool) {
         match check {
-            OutboxCheck::Gone(gone) => self.decide_about_gone(gone, is_in_outbox),
+            OutboxCheck::Forget(delivery) if is_in_outbox => {
+                let again = self.began_at.saturating_add(ALERT_GRACE).unwrap_or(self.began_at);
+                self.put_off(delivery, Some(again));
+            }
+            OutboxCheck::Forget(delivery) => self.forget(delivery),
             // Its entry makes the channel look again.
-            OutboxCheck::Missed(_) if is_in_outbox => {}
-            OutboxCheck::Missed(plan) => self.steps.push_back(DeliveryStep::QueueEvents(plan)),
+            OutboxCheck::Queue(_) if is_in_outbox => {}
+            OutboxCheck::Queue(plan) => self.steps.push_back(DeliveryStep::QueueEvents(plan)),
         }
     }
 

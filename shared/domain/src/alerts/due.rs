@@ -15,6 +15,8 @@ use crate::issues::record::Issue;
 use crate::issues::{Lifecycle, Outage};
 use crate::maintenance::Windows;
 use crate::sites::settings::{Escalation, QuietTime, Settings};
+use crate::sites::site::Site;
+use crate::sites::tag::Tags;
 use crate::time_zone::NamedZone;
 
 /// What a channel was notified of about an issue that is active as far as it knows.
@@ -41,6 +43,8 @@ pub struct AlertPolicy<'a> {
     pub windows: &'a Windows,
     /// The site of the issue.
     pub site: SiteId,
+    /// Whether the channel is about the site, by its tags.
+    pub selects: bool,
     /// When reminders are sent.
     pub escalation: &'a Escalation,
     /// How long a monitoring minute is.
@@ -55,7 +59,7 @@ impl<'a> AlertPolicy<'a> {
     pub fn of(
         channel: &'a Channel,
         (team, settings): (&'a Team, &'a Settings),
-        site: SiteId,
+        site: &Site,
         ended: Option<EndReason>,
         time_scale: TimeScale,
     ) -> Self {
@@ -66,7 +70,8 @@ impl<'a> AlertPolicy<'a> {
             quiet_time: &settings.quiet_time,
             zone: &team.zone,
             windows: &team.windows,
-            site,
+            site: site.id,
+            selects: channel.filter.selects(&site.tags),
             escalation: &settings.escalation,
             time_scale,
         }
@@ -174,6 +179,11 @@ impl Filter {
             && is_in(&self.severities, &issue.severity())
     }
 
+    /// Whether the channel is about the sites with these tags.
+    pub fn selects(&self, tags: &Tags) -> bool {
+        self.selector.as_ref().is_none_or(|selector| selector.matches(tags))
+    }
+
     /// Whether the channel wants any news at all about an issue.
     pub(crate) fn wants_any(&self, issue: &Issue) -> bool {
         EventKind::ALL.iter().any(|kind| self.wants(*kind, issue))
@@ -199,6 +209,13 @@ pub fn due(
     }
     if notified.is_none() && opened_at < from && !issue.lifecycle.is_active() {
         return Due::Nothing;
+    }
+    if notified.is_none() && !policy.selects {
+        return match issue.lifecycle.is_active() {
+            // The site may still get tags that match.
+            true => Due::Later { at: None, notified },
+            false => Due::Nothing,
+        };
     }
     let wants = |kind| policy.filter.wants(kind, issue);
     let notify = |news, after| match policy.quiet_time.until(now, policy.zone) {

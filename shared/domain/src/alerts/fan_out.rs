@@ -27,12 +27,13 @@ impl Channel {
         self.began().is_some_and(|since| issue.lifecycle.opened_at() >= since)
     }
 
-    /// What the channel needs to learn about a change of an issue that it follows; `delivery` is what it knows so far.
-    /// `None` if the change does not concern it.
+    /// What the channel needs to learn about a change of an issue that it follows; `delivery` is what it knows so far,
+    /// and `selects` whether it is about the site, by the site's tags. `None` if the change does not concern it.
     pub fn news(
         &self,
         delivery: Option<DeliveryState>,
         entry: &OutboxEntry,
+        selects: bool,
         now: Timestamp,
     ) -> Option<ChannelNews> {
         if delivery.is_none() && !self.was_there(&entry.issue) {
@@ -44,19 +45,26 @@ impl Channel {
         let is_ended = |delivery: &DeliveryState| !is_for_people && delivery.notified.is_none();
         // What a channel has missed is derived from the timeline, which includes this change. A program that was
         // notified that monitoring ended does not need to hear of a resolution.
-        let learns = delivery.as_ref().is_none_or(|delivery| {
-            delivery.missed.is_none() && (is_opening || !is_ended(delivery))
-        });
+        let learns = match &delivery {
+            None => selects,
+            Some(delivery) if is_opening => delivery.missed.is_none() && selects,
+            Some(delivery) => delivery.missed.is_none() && !is_ended(delivery),
+        };
         let mut delivery = match delivery {
             Some(delivery) => {
                 Some(DeliveryState { due: Some(now), rev: delivery.rev + 1, ..delivery })
             }
-            None => is_opening.then(|| DeliveryState::new(entry.issue.id, opened_at, now)),
+            None => is_opening.then(|| {
+                let new = DeliveryState::new(entry.issue.id, opened_at, now);
+                // If the site gets other tags, they make it due.
+                DeliveryState { due: new.due.filter(|_| selects), ..new }
+            }),
         };
         if let Some(delivery) = &mut delivery {
-            if is_opening && learns && !is_for_people {
+            if is_opening && delivery.missed.is_none() && !is_for_people {
                 // A program is notified of an opening by the event itself.
-                delivery.notified = Some(Notified { opened_at, reminded_until: opened_at });
+                let notified = Notified { opened_at, reminded_until: opened_at };
+                delivery.notified = learns.then_some(notified);
             }
             if delivery.missed.is_some() || is_for_people && delivery.notified.is_some() {
                 delivery.note_deletion(entry);

@@ -95,6 +95,7 @@ mod tests {
                 zone: &NamedZone::utc(),
                 windows: &Windows::default(),
                 site: SiteId(Uuid::from_u128(7)),
+                selects: true,
                 escalation: &escalation,
                 time_scale: TimeScale::default(),
             };

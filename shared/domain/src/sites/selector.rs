@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tag::{TEAM_TAGS_MAX, Tag, is_key, is_value};
 use super::tag_dictionary::TagDictionary;
+use crate::input::{TextKind, TextRule};
 
 /// The longest selector as it is sent and as it is written, in bytes.
 pub const SELECTOR_MAX: usize = 500;
@@ -65,6 +66,14 @@ pub enum SelectorError {
 }
 
 impl Selector {
+    /// How a selector is read from a field.
+    pub const RULE: TextRule<Self> = TextRule {
+        min: 1,
+        max: SELECTOR_MAX,
+        kind: TextKind::Pattern(SELECTOR_PATTERN),
+        parse: |text| Self::parse(text).map_err(|error| error.to_string()),
+    };
+
     /// Reads a selector in upper or lower case.
     ///
     /// # Errors

@@ -54,7 +54,7 @@ pub(super) fn is_value(text: &str) -> bool {
 }
 
 impl Tag {
-    /// Reads a tag in upper or lower case, ignoring surrounding whitespace.
+    /// Reads a tag in upper or lower case. Surrounding whitespace is ignored, but counts towards [`TAG_MAX`].
     ///
     /// # Errors
     ///
@@ -66,8 +66,8 @@ impl Tag {
             None => is_key(&tag),
         };
         match is_tag {
+            _ if text.chars().count() > TAG_MAX => Err(TagError::TooLong),
             false => Err(TagError::Syntax),
-            true if tag.len() > TAG_MAX => Err(TagError::TooLong),
             true => Ok(Self(tag)),
         }
     }

@@ -47,6 +47,13 @@ struct Place {
     reminders: BTreeSet<Timestamp>,
 }
 
+impl Place {
+    /// Whether the last event for a program was an opening.
+    fn expects_end(&self) -> bool {
+        self.expected.last().is_some_and(|(kind, _)| *kind == EventKind::Opened)
+    }
+}
+
 /// How a receiver has answered recently.
 #[derive(Debug, Default, Clone, Copy)]
 struct Patience {
@@ -75,6 +82,8 @@ pub(crate) struct Reader {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scene<'a> {
     pub(crate) channel: &'a Channel,
+    /// The sites that channels with a selector are about.
+    pub(crate) tagged: &'a BTreeSet<usize>,
     pub(crate) quiet_time: &'a QuietTime,
     pub(crate) escalation: &'a Escalation,
     pub(crate) now: Timestamp,
@@ -84,6 +93,11 @@ impl Scene<'_> {
     fn wants(&self, kind: EventKind) -> bool {
         let events = &self.channel.filter.events;
         events.is_empty() || events.contains(&kind)
+    }
+
+    /// Whether the channel is about the site of an issue.
+    pub(crate) fn selects(&self, (place, _): Key) -> bool {
+        self.channel.filter.selector.is_none() || self.tagged.contains(&place)
     }
 
     fn follows(&self, (_, fingerprint): Key, truth: &Truth) -> bool {
@@ -100,6 +114,10 @@ impl Scene<'_> {
         if is_quiet(self.quiet_time, self.now) || !self.follows(key, truth) {
             return None;
         }
+        // Those who know of an opening are notified of everything until the issue is over.
+        if mind.knows.is_none() && !self.selects(key) {
+            return None;
+        }
         let opened_at = Some(truth.opened_at);
         if !truth.is_active {
             return if mind.over == opened_at || !self.wants(EventKind::Resolved) {
@@ -114,6 +132,15 @@ impl Scene<'_> {
             return Some(AlertKind::Opened);
         }
         self.owes_reminder(truth, mind.notified_at).then_some(AlertKind::Reminder)
+    }
+
+    /// Whether a program must be notified of an opening that its channel was not about at first.
+    fn owes_opening(&self, key: Key, truth: &Truth, place: &Place) -> bool {
+        truth.is_active
+            && self.channel.filter.selector.is_some()
+            && self.selects(key)
+            && self.follows(key, truth)
+            && !place.expects_end()
     }
 
     fn owes_reminder(&self, truth: &Truth, notified_at: Timestamp) -> bool {
@@ -217,8 +244,37 @@ impl Reader {
     pub(crate) fn expect(&mut self, scene: Scene<'_>, key: Key, truth: &Truth, kind: EventKind) {
         if scene.follows(key, truth) && scene.wants(kind) {
             let place = self.places.entry(key).or_default();
-            place.expected.push((kind, truth.opened_at));
+            let is_wanted = match kind {
+                EventKind::Opened => scene.selects(key),
+                _ => !scene.wants(EventKind::Opened) || place.expects_end(),
+            };
+            if is_wanted {
+                place.expected.push((kind, truth.opened_at));
+            }
         }
+    }
+
+    /// Whether the service certainly knows what the reader was notified of about a site.
+    pub(crate) fn is_certain(&self, place: usize) -> bool {
+        let mut here = self.places.iter().filter(|(key, _)| key.0 == place);
+        here.all(|(_, place)| place.mind == place.saved)
+    }
+
+    /// The tags of a site change, and an issue of it is over: nobody who has not been notified of it will be.
+    pub(crate) fn hears_no_more(&mut self, key: Key, opened_at: Timestamp) {
+        let Some(place) = self.places.get_mut(&key) else { return };
+        place.mind.over = Some(opened_at);
+        place.saved.over = Some(opened_at);
+    }
+
+    /// The event for a program of an active issue, after its site has got tags that match.
+    pub(crate) fn opening_is_made(&mut self, scene: Scene<'_>, key: Key) {
+        let truth = &self.seen[&key];
+        let place = self.places.entry(key).or_default();
+        assert!(scene.owes_opening(key, truth, place), "an opening of {key:?} that is not owed");
+        place.expected.push((EventKind::Opened, truth.opened_at));
+        place.mind.notified_at = scene.now;
+        self.counts.add("late openings", 1_u64);
     }
 
     /// A reminder is created for a program.
@@ -285,8 +341,11 @@ impl Reader {
                 Some(format!("{next:?}"))
             } else {
                 let is_owed = scene.follows(*key, truth)
+                    && (place.expects_end() || !scene.wants(EventKind::Opened))
                     && scene.owes_reminder(truth, place.mind.notified_at);
-                is_owed.then(|| "a reminder".to_owned())
+                let is_opening_owed = scene.owes_opening(*key, truth, place);
+                let owed = is_owed.then_some("a reminder");
+                owed.or(is_opening_owed.then_some("an opening")).map(str::to_owned)
             };
             if owed.is_none() || now < self.asked_again_by + longest {
                 place.owed_since = None;
@@ -306,7 +365,9 @@ impl Reader {
     pub(crate) fn may_rest(&self, scene: Scene<'_>, key: Key, truth: &Truth) -> bool {
         let Some(place) = self.places.get(&key) else { return true };
         if truth.is_active != place.mind.knows.is_some() && scene.wants(EventKind::Opened) {
-            return !scene.channel.target.is_for_people() || !scene.follows(key, truth);
+            return !scene.channel.target.is_for_people()
+                || !scene.follows(key, truth)
+                || !scene.selects(key);
         }
         let after = place.mind.notified_at.max(truth.opened_at);
         let awaits = truth.is_active
@@ -328,7 +389,8 @@ impl Reader {
             if scene.channel.target.is_for_people() {
                 let owed = scene.owed(*key, truth, place.mind);
                 assert_eq!(owed, None, "{name} is owed this of {key:?} in the end");
-                if scene.wants(EventKind::Opened) && scene.follows(*key, truth) {
+                let is_about = scene.selects(*key) || place.mind.knows.is_some();
+                if scene.wants(EventKind::Opened) && scene.follows(*key, truth) && is_about {
                     assert_eq!(place.mind.knows.is_some(), truth.is_active, "{name} of {key:?}");
                 }
             } else {

@@ -17,6 +17,7 @@ use vedette_domain::alerts::send_outcome::SendOutcome;
 use vedette_domain::id::IssueId;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::sites::site::Site;
+use vedette_domain::sites::tag::Tags;
 
 /// What is stored about a channel.
 #[derive(Debug, Clone)]
@@ -84,13 +85,16 @@ impl ChannelRows {
     }
 
     /// Passes a change to the channel.
-    pub(crate) fn learn(&mut self, entry: &OutboxEntry, now: Timestamp) {
+    pub(crate) fn learn(&mut self, entry: &OutboxEntry, tags: &Tags, now: Timestamp) {
         let issue = &entry.issue;
         if !self.channel.follows(issue) {
             return;
         }
         let delivery = self.deliveries.get(&issue.id).cloned();
-        let Some(news) = self.channel.news(delivery, entry, now) else { return };
+        let Some(news) = self.channel.news(delivery, entry, self.channel.filter.selects(tags), now)
+        else {
+            return;
+        };
         if let Some(delivery) = news.delivery {
             assert!(self.put_delivery_state(delivery), "written under the rev that was read");
         }
@@ -149,10 +153,12 @@ pub(crate) trait Around {
     fn now(&self) -> Timestamp;
     fn rows(&mut self) -> &mut ChannelRows;
     fn issue(&self, issue: IssueId) -> (Issue, Rc<Site>);
+    fn is_in_outbox(&self, issue: IssueId) -> bool;
     /// Sends an alert to people, who only know what they read in it.
     fn notify(&mut self, alert: &Alert) -> Answer;
     fn event(&mut self, issue: IssueId, event: EventKind, id: &str, body: &[u8]) -> Answer;
-    fn reminder_is_made(&mut self, issue: IssueId);
+    /// A delivery run queues an event for a program.
+    fn event_is_made(&mut self, issue: IssueId, event: EventKind);
 }
 
 /// Executes a delivery run, and returns the channel; the channel stays leased if the process dies.
@@ -178,7 +184,8 @@ pub(crate) fn deliver(
             // Users have no names here.
             DeliveryStep::LoadUsers(_) => {}
             DeliveryStep::CheckOutbox(check) => {
-                panic!("sites stay, and channels stay on: {check:?}")
+                let is_in_outbox = world.is_in_outbox(check.issue());
+                run.checked_outbox(check, is_in_outbox);
             }
             DeliveryStep::QueueEvents(plan) => {
                 let events = queue_events(world, &plan);
@@ -215,7 +222,8 @@ pub(crate) fn deliver(
     Ok(())
 }
 
-/// Queues reminders, which are the only events that a run creates: sites stay monitored.
+/// Queues reminders, and the openings of issues whose sites got other tags. A run creates no other events: sites stay
+/// monitored.
 fn queue_events(world: &mut impl Around, plan: &EventPlan) -> Option<Vec<Queued>> {
     assert!(plan.next.notified.is_some(), "sites stay watched");
     if !world.rows().put_delivery_state(plan.next.clone()) {
@@ -223,8 +231,8 @@ fn queue_events(world: &mut impl Around, plan: &EventPlan) -> Option<Vec<Queued>
     }
     let mut events = Vec::new();
     for PlannedEvent { event, issue, at, place, .. } in &plan.events {
-        assert_eq!(*event, EventKind::Reminder, "sites stay watched");
-        world.reminder_is_made(issue.id);
+        assert_ne!(*event, EventKind::Resolved, "sites stay watched");
+        world.event_is_made(issue.id, *event);
         let event = event_of(issue, place.clone(), *event, *at, plan.due);
         world.rows().put_queued(event.clone());
         events.push(event);

@@ -31,9 +31,11 @@ use vedette_domain::issues::record::{self, Issue, IssueChange, follow};
 use vedette_domain::issues::{Fingerprint, Severity};
 use vedette_domain::locations::Votes;
 use vedette_domain::message::{CheckMessage, RunOrder};
+use vedette_domain::sites::selector::Selector;
 use vedette_domain::sites::settings::{QuietTime, Settings, TimeOfDay};
 use vedette_domain::sites::site::Site;
 use vedette_domain::sites::site_url::SiteUrl;
+use vedette_domain::sites::tag::Tag;
 
 use crate::lives::Counts;
 use crate::random::Random;
@@ -79,9 +81,14 @@ struct TeamRows {
 }
 
 impl TeamRows {
-    fn scene<'a>(&'a self, channel: &'a Channel, now: Timestamp) -> Scene<'a> {
+    fn scene<'a>(
+        &'a self,
+        channel: &'a Channel,
+        tagged: &'a BTreeSet<usize>,
+        now: Timestamp,
+    ) -> Scene<'a> {
         let Settings { quiet_time, escalation, .. } = &self.settings;
-        Scene { channel, quiet_time, escalation, now }
+        Scene { channel, tagged, quiet_time, escalation, now }
     }
 }
 
@@ -93,6 +100,8 @@ pub(crate) struct World {
     planned: u64,
     teams: Vec<TeamRows>,
     sites: Vec<(usize, Rc<Site>)>,
+    /// The sites with the tag of the channels' selectors.
+    tagged: BTreeSet<usize>,
     /// The last run on each site; settings that affect runs do not change.
     runs: Vec<Run>,
     tools: BTreeMap<(usize, Tool), ToolState>,
@@ -148,6 +157,7 @@ impl World {
             planned: 0,
             teams: Vec::new(),
             sites: Vec::new(),
+            tagged: BTreeSet::new(),
             runs: Vec::new(),
             tools: BTreeMap::new(),
             days: BTreeMap::new(),
@@ -233,6 +243,10 @@ impl World {
             ("program", 0) => {
                 let events = [EventKind::Opened, EventKind::Reminder].into();
                 Filter { events, ..Filter::default() }
+            }
+            ("mail" | "program", 1 | 2) => {
+                let selector = Some(Selector::parse("env:prod").expect("a selector"));
+                Filter { selector, ..Filter::default() }
             }
             _ => Filter::default(),
         };
@@ -439,7 +453,7 @@ impl World {
         let team = self.sites[key.0].0;
         for (number, (of, rows)) in self.channels.iter().enumerate() {
             if *of == team && !rows.channel.target.is_for_people() {
-                let scene = self.teams[team].scene(&rows.channel, self.now);
+                let scene = self.teams[team].scene(&rows.channel, &self.tagged, self.now);
                 self.readers[number].expect(scene, key, &self.truths[&key], kind);
             }
         }
@@ -469,8 +483,9 @@ impl World {
         for (at, entry) in entries {
             self.outbox.remove(&at);
             let now = self.now;
+            let tags = &self.sites[key.0].1.tags;
             for (_, rows) in self.channels.iter_mut().filter(|(of, _)| *of == team) {
-                rows.learn(&entry, now);
+                rows.learn(&entry, tags, now);
             }
         }
         self.wake(team);
@@ -564,7 +579,7 @@ impl World {
         // A pass that dies twice, and a lease, each of which the next redelivery finds.
         let longest = if self.is_kind { REDELIVERY / 2 } else { 5 * REDELIVERY };
         for (number, (team, rows)) in self.channels.iter().enumerate() {
-            let scene = self.teams[*team].scene(&rows.channel, self.now);
+            let scene = self.teams[*team].scene(&rows.channel, &self.tagged, self.now);
             self.readers[number].is_told_in_time(scene, &self.truths, longest);
             assert!(rows.queued.values().all(|queued| queued.due.is_some()), "never sent");
             for delivery in rows.deliveries.values().filter(|delivery| delivery.due.is_none()) {
@@ -626,6 +641,10 @@ impl World {
             let key = *self.truths.keys().nth(one(&mut self.random, keys)).expect("an issue");
             self.decide(key);
         }
+        if self.random.happens(60) {
+            let place = one(&mut self.random, u64::try_from(self.sites.len()).expect("small"));
+            self.change_tags(place);
+        }
         if self.random.happens(15) {
             let team = one(&mut self.random, 2);
             self.change_settings(team);
@@ -665,6 +684,46 @@ impl World {
         let Ok(change) = change else { return };
         self.commit(key, change);
         self.hold(key, transition);
+    }
+
+    /// A site gets the tag of the selectors, or loses it, unless something that depends on its tags is outstanding: then
+    /// the tags before and after may both decide about it.
+    fn change_tags(&mut self, place: usize) {
+        let (team, now) = (self.sites[place].0, self.now);
+        let of_team = |number: &usize| self.channels[*number].0 == team;
+        let mut numbers = (0..self.channels.len()).filter(of_team);
+        let is_outstanding = |number: usize| {
+            let mut known = self.channels[number].1.deliveries.keys().map(|of| self.key_of(*of));
+            let is_for_people = self.channels[number].1.channel.target.is_for_people();
+            known.any(|key| key.0 == place && !self.truths[&key].is_active)
+                || is_for_people && !self.readers[number].is_certain(place)
+        };
+        if self.outbox.keys().any(|(key, _)| key.0 == place) || numbers.any(is_outstanding) {
+            return;
+        }
+        let site = Rc::make_mut(&mut self.sites[place].1);
+        site.rev += 1;
+        if self.tagged.remove(&place) {
+            site.tags.clear();
+        } else {
+            self.tagged.insert(place);
+            site.tags.insert(Tag::parse("env:prod").expect("a tag"));
+        }
+        self.note(&format!("{place}: {:?}", self.sites[place].1.tags));
+        self.counts.add("changes of tags", 1_u64);
+        let mine = |(key, _): &(&Key, &Issue)| key.0 == place;
+        let issues: Vec<_> = self.issues.iter().filter(mine).collect();
+        let issues: Vec<_> = issues.into_iter().map(|(key, issue)| (*key, issue.clone())).collect();
+        for (key, issue) in issues {
+            if !issue.lifecycle.is_active() {
+                let opened_at = issue.lifecycle.opened_at();
+                self.readers.iter_mut().for_each(|reader| reader.hears_no_more(key, opened_at));
+                continue;
+            }
+            let entry = OutboxEntry::of_settings(&self.sites[place].1, issue, now);
+            self.outbox.insert((key, entry.issue.rev), entry);
+            self.send(now, Action::FanOut(team, key));
+        }
     }
 
     fn change_settings(&mut self, team: usize) {
@@ -718,10 +777,12 @@ impl World {
 
     fn judge(&mut self) {
         for (number, (team, rows)) in self.channels.iter().enumerate() {
-            let scene = self.teams[*team].scene(&rows.channel, self.now);
+            let scene = self.teams[*team].scene(&rows.channel, &self.tagged, self.now);
             self.readers[number].judge(scene, &self.truths);
             assert!(rows.queued.is_empty(), "{:?}", rows.queued);
-            let untold = rows.deliveries.values().find(|delivery| delivery.notified.is_none());
+            let untold = rows.deliveries.values().find(|delivery| {
+                delivery.notified.is_none() && scene.selects(self.key_of(delivery.issue))
+            });
             assert!(untold.is_none(), "{untold:?}");
         }
         assert!(self.outbox.is_empty(), "{:?}", self.outbox);
@@ -766,6 +827,11 @@ impl Around for World {
         (self.issues[&key].clone(), self.sites[key.0].1.clone())
     }
 
+    fn is_in_outbox(&self, issue: IssueId) -> bool {
+        let key = self.key_of(issue);
+        self.outbox.keys().any(|(of, _)| *of == key)
+    }
+
     fn notify(&mut self, alert: &Alert) -> Answer {
         let channel = self.current;
         self.readers[channel].is_asked(None, self.now);
@@ -781,7 +847,7 @@ impl Around for World {
             self.note(&format!("{channel} {name}: {} {keys:?} dies={dies}", reading.title));
             let (team, rows) = &self.channels[channel];
             assert!(keys.iter().all(|key| self.sites[key.0].0 == *team), "of another team");
-            let scene = self.teams[*team].scene(&rows.channel, self.now);
+            let scene = self.teams[*team].scene(&rows.channel, &self.tagged, self.now);
             self.readers[channel].hear(scene, reading.kind(), &keys);
         }
         if dies {
@@ -803,7 +869,7 @@ impl Around for World {
         if !dies || self.random.happens(500) {
             self.note(&format!("{channel}: {event:?} {key:?} of {body} dies={dies}"));
             let (team, rows) = &self.channels[channel];
-            let scene = self.teams[*team].scene(&rows.channel, self.now);
+            let scene = self.teams[*team].scene(&rows.channel, &self.tagged, self.now);
             let opened_at = body.parse().expect("a timestamp");
             self.readers[channel].take(scene, key, (event, id), opened_at);
         }
@@ -814,10 +880,13 @@ impl Around for World {
         Answer::Taken
     }
 
-    fn reminder_is_made(&mut self, issue: IssueId) {
+    fn event_is_made(&mut self, issue: IssueId, event: EventKind) {
         let (key, channel) = (self.key_of(issue), self.current);
         let (team, rows) = &self.channels[channel];
-        let scene = self.teams[*team].scene(&rows.channel, self.now);
-        self.readers[channel].reminder_is_made(scene, key);
+        let scene = self.teams[*team].scene(&rows.channel, &self.tagged, self.now);
+        match event {
+            EventKind::Opened => self.readers[channel].opening_is_made(scene, key),
+            _ => self.readers[channel].reminder_is_made(scene, key),
+        }
     }
 }

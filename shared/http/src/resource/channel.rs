@@ -12,6 +12,7 @@ use vedette_domain::alerts::channel_state::{ChannelState, FailedAttempt, Standin
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{ChannelId, IssueId};
 use vedette_domain::issues::Severity;
+use vedette_domain::sites::selector::Selector;
 
 use super::{wire_time, wire_time_or_null};
 
@@ -35,6 +36,10 @@ pub struct ChannelResource<'a> {
     tools: &'a BTreeSet<Tool>,
     /// Severities that it gets; all if empty.
     severities: &'a BTreeSet<Severity>,
+    /// An addition to the specification: which sites it is about, by their tags. Omitted if it is about all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "String", default))]
+    selector: Option<&'a Selector>,
     /// Its state.
     state: Standing,
     /// Since when it gets alerts; null if its recipient has not confirmed the address.
@@ -116,7 +121,7 @@ impl<'a> ChannelResource<'a> {
         state: &'a ChannelState,
         waiting: &'a [WaitingDelivery],
     ) -> Self {
-        let Filter { events, tools, severities } = &channel.filter;
+        let Filter { events, tools, severities, selector } = &channel.filter;
         let disabled = channel.disabled.as_ref().or(state.disabled.as_ref());
         let disabled = disabled.map(|Disabled { at, reason }| DisabledResource { at: *at, reason });
         let last_test = state.last_test.as_ref();
@@ -140,6 +145,7 @@ impl<'a> ChannelResource<'a> {
             events,
             tools,
             severities,
+            selector: selector.as_ref(),
             state: Standing::of(channel, state),
             confirmed_at: channel.since,
             disabled,

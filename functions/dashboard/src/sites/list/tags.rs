@@ -14,7 +14,7 @@ use vedette_store::DirectoryRow;
 use super::{SiteFilter, SitesView};
 use crate::form::sentence;
 use crate::look::Icon;
-use crate::words::{grouped, listed};
+use crate::words::{either, grouped, listed};
 
 /// Without a filter, this many of the most frequent tags are above the list.
 const SUGGESTED: usize = 4;
@@ -61,8 +61,8 @@ impl TagFilter {
         let without: Vec<String> = without.iter().map(|text| text.replacen('!', "", 1)).collect();
         match (with.is_empty(), without.is_empty()) {
             (false, true) => format!("With {}", listed(&with)),
-            (true, _) => format!("Without {}", listed(&without)),
-            (false, false) => format!("With {}, without {}", listed(&with), listed(&without)),
+            (true, _) => format!("Without {}", either(&without)),
+            (false, false) => format!("With {}, without {}", listed(&with), either(&without)),
         }
     }
 

@@ -8,6 +8,7 @@ use crate::checks::tool::Tool;
 use crate::input::{InputField, ListRule, input, line};
 use crate::issues::Severity;
 use crate::name::NAME_MAX;
+use crate::sites::selector::Selector;
 
 /// The description of a kind, without anything secret. Forms, the command line and messages are derived from it.
 #[derive(Debug)]
@@ -74,6 +75,11 @@ input! {
         /// Severities that it gets; all if left out.
         #[option("severities", "SEVERITY")]
         severities: Optional<BTreeSet<Severity>> = ListRule::new(0, Severity::ALL.len(), Severity::ALL);
+        /// An addition to the specification: which sites it is about, by their tags, such as env:prod, team in
+        /// (shop,web), !legacy; all if left out. It is notified of the end of what it was notified of, even if the
+        /// tags of the site change.
+        #[form("Sites")]
+        selector: Clearable<Selector> = Selector::RULE;
     }
 }
 
@@ -84,6 +90,7 @@ impl ChannelInput {
             events: self.events.clone().unwrap_or_default(),
             tools: self.tools.clone().unwrap_or_default(),
             severities: self.severities.clone().unwrap_or_default(),
+            selector: self.selector.clone(),
         }
     }
 }
@@ -95,6 +102,7 @@ impl ChannelEdit {
             events: self.events.clone().unwrap_or_else(|| before.events.clone()),
             tools: self.tools.clone().unwrap_or_else(|| before.tools.clone()),
             severities: self.severities.clone().unwrap_or_else(|| before.severities.clone()),
+            selector: self.selector.clone().unwrap_or_else(|| before.selector.clone()),
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 
-use crate::alerts::delivery::{Content, Queued, missed_place};
+use crate::alerts::delivery::{Content, DeliveryState, Queued, missed_place};
+use crate::alerts::due::AlertPolicy;
 use crate::alerts::ended::EndReason;
 use crate::alerts::missed::{Missed, is_too_much};
 
@@ -42,7 +43,7 @@ impl DeliveryRun<'_> {
         }
         for known in known {
             let plan = Box::new(self.transitions(known));
-            self.steps.push_back(DeliveryStep::CheckOutbox(OutboxCheck::Missed(plan)));
+            self.steps.push_back(DeliveryStep::CheckOutbox(OutboxCheck::Queue(plan)));
         }
     }
 
@@ -71,8 +72,9 @@ impl DeliveryRun<'_> {
         if !issue.lifecycle.is_active() {
             return self.forget(delivery);
         }
-        let is_ended = self.context.policy(&issue, &site).ended.is_some();
-        let next = delivery.once_caught_up(&issue, is_ended, self.began_at);
+        let policy = self.context.policy(&issue, &site);
+        let is_unknown = policy.ended.is_some() || is_left_out(&delivery, &policy);
+        let next = delivery.once_caught_up(&issue, is_unknown, self.began_at);
         self.write(Write::PutState(next));
     }
 
@@ -81,6 +83,10 @@ impl DeliveryRun<'_> {
         let KnownIssue { delivery, issue, site } = known;
         let now = self.began_at;
         let missed = delivery.missed.unwrap_or_else(|| Missed::opening(&issue));
+        if is_left_out(&delivery, &self.context.policy(&issue, &site)) {
+            let next = delivery.once_caught_up(&issue, true, now);
+            return EventPlan { next, site, events: Vec::new(), due: now };
+        }
         let transitions = missed.transitions(&issue).unwrap_or_default();
         let mut events = Vec::new();
         for transition in transitions.iter().take(QUEUED_AT_ONCE) {
@@ -103,4 +109,9 @@ impl DeliveryRun<'_> {
         };
         EventPlan { next, site, events, due: now }
     }
+}
+
+/// Whether a program is not notified of an issue, because it does not know the issue and is not about the site.
+const fn is_left_out(delivery: &DeliveryState, policy: &AlertPolicy<'_>) -> bool {
+    delivery.notified.is_none() && !policy.selects
 }

@@ -34,7 +34,7 @@ impl<'a> DeliveryContext<'a> {
     pub(super) fn policy(&self, issue: &Issue, site: &Site) -> AlertPolicy<'a> {
         let settings = Settings::resolve(self.settings, &site.overrides, self.team.plan);
         let ended = EndReason::of(issue.id.fingerprint().tool(), self.team, &settings);
-        AlertPolicy::of(self.channel, (self.team, self.settings), site.id, ended, self.time_scale)
+        AlertPolicy::of(self.channel, (self.team, self.settings), site, ended, self.time_scale)
     }
 
     /// The end of the quiet time at an instant; `None` if it is not in quiet time.

@@ -10,13 +10,12 @@ use crate::alerts::delivery::DeliveryState;
 use crate::alerts::due::{Due, due};
 use crate::alerts::send_outcome::SendOutcome;
 use crate::alerts::storm::{Batching, Rest, Window, batch};
-use crate::checks::limits::ALERT_GRACE;
 use crate::id::UserId;
 
 use super::DeliveryRun;
 use super::attempt::Attempt;
 use super::batch::{AlertBatch, ReadyNews, alert_id};
-use super::step::{Delivery, DeliveryStep, KnownIssue, NotifiedIssue, OutboxCheck, Sending, Write};
+use super::step::{Delivery, DeliveryStep, KnownIssue, NotifiedIssue, Sending, Write};
 
 impl DeliveryRun<'_> {
     /// The issues to load: those that are due, unless the channel waits for its next attempt.
@@ -32,9 +31,7 @@ impl DeliveryRun<'_> {
     /// Decides what people are notified of now. The rest is saved with the time when it is due.
     pub(super) fn decide_for_people(&mut self, known: Vec<KnownIssue>, gone: Vec<DeliveryState>) {
         let now = self.began_at;
-        let checks =
-            gone.into_iter().map(|delivery| DeliveryStep::CheckOutbox(OutboxCheck::Gone(delivery)));
-        self.steps.extend(checks);
+        gone.into_iter().for_each(|delivery| self.forget_after_outbox(delivery));
         for KnownIssue { delivery, issue, site } in self.catch_up_people(known) {
             let policy = self.context.policy(&issue, &site);
             match due(&issue, delivery.notified, delivery.from, &policy, now) {
@@ -52,18 +49,6 @@ impl DeliveryRun<'_> {
         let users: BTreeSet<UserId> = self.news.iter().filter_map(ReadyNews::decided_by).collect();
         if !users.is_empty() {
             self.steps.push_back(DeliveryStep::LoadUsers(users));
-        }
-    }
-
-    /// Decides about an issue that is gone. If the outbox still has its deletion, people have not been notified of it
-    /// yet.
-    pub(super) fn decide_about_gone(&mut self, gone: DeliveryState, is_in_outbox: bool) {
-        match is_in_outbox {
-            true => {
-                let again = self.began_at.saturating_add(ALERT_GRACE).unwrap_or(self.began_at);
-                self.put_off(gone, Some(again));
-            }
-            false => self.forget(gone),
         }
     }
 

@@ -12,7 +12,9 @@ use crate::alerts::send_outcome::SendOutcome;
 use crate::id::IssueId;
 
 use super::DeliveryRun;
-use super::step::{Delivery, DeliveryStep, EventPlan, KnownIssue, PlannedEvent, Sending};
+use super::step::{
+    Delivery, DeliveryStep, EventPlan, KnownIssue, OutboxCheck, PlannedEvent, Sending,
+};
 
 /// After this many failures in a run, the receiver is assumed to be down, and the rest waits.
 const FAILURES_MAX: usize = 3;
@@ -49,7 +51,11 @@ impl DeliveryRun<'_> {
             let policy = self.context.policy(&issue, &site);
             let (event, reason, next) = match program_step(&issue, &delivery, &policy, now) {
                 ProgramStep::Forget => {
-                    self.forget(delivery);
+                    match policy.filter.selector.is_some() {
+                        // Without it, nobody knows whether the channel was notified of the opening.
+                        true => self.forget_after_outbox(delivery),
+                        false => self.forget(delivery),
+                    }
                     continue;
                 }
                 ProgramStep::Wait { due } => {
@@ -69,8 +75,13 @@ impl DeliveryRun<'_> {
                 let place = step_place(issue.rev, now, next.rev);
                 events.push(PlannedEvent { event, reason, issue, at: now, place });
             }
-            let plan = EventPlan { next, site, events, due: now };
-            self.steps.push_back(DeliveryStep::QueueEvents(Box::new(plan)));
+            let is_reopened =
+                matches!(events.first(), Some(PlannedEvent { event: EventKind::Opened, .. }));
+            let plan = Box::new(EventPlan { next, site, events, due: now });
+            self.steps.push_back(match is_reopened {
+                true => DeliveryStep::CheckOutbox(OutboxCheck::Queue(plan)),
+                false => DeliveryStep::QueueEvents(plan),
+            });
         }
     }
 

@@ -53,19 +53,20 @@ pub(super) struct KnownIssue {
 /// Asks whether the outbox has an entry for an issue.
 #[derive(Debug)]
 pub enum OutboxCheck {
-    /// The issue is gone. If its deletion is still in the outbox, the channel hears of it from there.
-    Gone(DeliveryState),
-    /// The channel missed these events while it was off. They are queued only after the outbox is empty, because events
-    /// that are still in it would be sent twice.
-    Missed(Box<EventPlan>),
+    /// The issue is gone or over. Its state is kept until the outbox is empty, because the channel hears of the end from
+    /// there.
+    Forget(DeliveryState),
+    /// Events that do not come from the outbox. They are queued only after it is empty, because events that are still in
+    /// it would be sent twice.
+    Queue(Box<EventPlan>),
 }
 
 impl OutboxCheck {
     /// The issue that this is about.
     pub const fn issue(&self) -> IssueId {
         match self {
-            Self::Gone(delivery) => delivery.issue,
-            Self::Missed(plan) => plan.next.issue,
+            Self::Forget(delivery) => delivery.issue,
+            Self::Queue(plan) => plan.next.issue,
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::alerts::delivery::{Content, DeliveryState, Queued};
 
 use super::DeliveryRun;
 use super::batch::ReadyNews;
-use super::step::{DeliveryStep, Write};
+use super::step::{DeliveryStep, OutboxCheck, Write};
 
 impl DeliveryRun<'_> {
     pub(super) fn write(&mut self, write: Write) {
@@ -30,6 +30,11 @@ impl DeliveryRun<'_> {
     /// Forgets an issue when there is nothing to say about it.
     pub(super) fn forget(&mut self, delivery: DeliveryState) {
         self.write(Write::DeleteState(delivery));
+    }
+
+    /// Forgets an issue that is gone or over, unless its end is still in the outbox.
+    pub(super) fn forget_after_outbox(&mut self, delivery: DeliveryState) {
+        self.steps.push_back(DeliveryStep::CheckOutbox(OutboxCheck::Forget(delivery)));
     }
 
     /// Saves something that waits to be sent. Only this run writes it.
