@@ -12,6 +12,7 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{IssueId, SiteId};
 use vedette_domain::issues::{Fingerprint, record};
 use vedette_domain::message::{AlertMessage, Message};
+use vedette_domain::sites::selector::Selector;
 use vedette_notifier::send::SendOutcome;
 use vedette_runs::enqueue_alert;
 use vedette_store::{Audit, ChannelRef};
@@ -626,6 +627,73 @@ async fn a_channel_gets_what_it_wants() {
     assert_eq!(to(&received, &resolved), ["RESOLVED: site.test"]);
     assert_eq!(to(&received, &program), ["issue.resolved"]);
     assert_eq!((to(&received, &opened).len(), to(&received, &other).len()), (0, 0));
+}
+
+#[tokio::test]
+async fn the_tags_of_a_site_decide_which_channels_are_notified_of_an_outage() {
+    let scene = Scene::start().await;
+    let prod = || {
+        let selector = Some(Selector::parse("env:prod").expect("a selector"));
+        Filter { selector, ..Filter::default() }
+    };
+    let people = scene.add_filtered("Ops", chat(), prod()).await;
+    let program = scene.add_filtered("Pager", webhook(), prod()).await;
+    let site = scene.watch().await;
+    let tag = async |tags: &[&str]| {
+        let body = json!({ "url": scene.stored(site).await.0.url, "tags": tags });
+        let changed = scene.client().patch(&format!("/sites/{site}"), &body).await;
+        assert_eq!(changed.status, 200, "{changed:?}");
+        scene.service.deliver_alerts().await;
+        let received = scene.service.receivers.take();
+        (to(&received, &people), to(&received, &program))
+    };
+    let turn = async |code| {
+        scene.turn(site, code).await;
+        let received = scene.service.receivers.take();
+        (to(&received, &people), to(&received, &program))
+    };
+    let nothing = || (Vec::<String>::new(), Vec::<String>::new());
+    let said = |to_people: &str, to_program: &str| {
+        (vec![to_people.to_owned()], vec![to_program.to_owned()])
+    };
+    assert_eq!(turn(503).await, nothing());
+    assert_eq!(tag(&["env:test"]).await, nothing());
+    assert_eq!(turn(200).await, nothing());
+    // A site that gets the tag while it is down is announced, once.
+    assert_eq!(turn(503).await, nothing());
+    assert_eq!(tag(&["env:prod"]).await, said("DOWN: site.test", "issue.opened"));
+    assert_eq!(tag(&["env:prod", "team:shop"]).await, nothing());
+    // Those who were notified are notified of the end, whatever the tags are by then.
+    assert_eq!(tag(&[]).await, nothing());
+    assert_eq!(turn(200).await, said("RESOLVED: site.test", "issue.resolved"));
+    assert_eq!(turn(503).await, nothing());
+    assert_eq!(turn(200).await, nothing());
+    assert_eq!(tag(&["env:prod"]).await, nothing());
+    assert_eq!(turn(503).await, said("DOWN: site.test", "issue.opened"));
+}
+
+#[tokio::test]
+async fn a_channel_that_gets_another_selector_is_notified_of_what_is_down() {
+    let scene = Scene::start().await;
+    let people = scene.add_channel("Ops", chat()).await;
+    let program = scene.add_channel("Pager", webhook()).await;
+    let change = async |selector: Value| {
+        for channel in [&people, &program] {
+            let path = format!("/teams/{}/channels/{}", channel.team, channel.id);
+            let changed = scene.client().patch(&path, &json!({ "selector": selector })).await;
+            assert_eq!(changed.status, 200, "{changed:?}");
+        }
+        scene.service.deliver_alerts().await;
+        scene.notified()
+    };
+    assert_eq!(change(json!("!env:test, env")).await, [""; 0]);
+    let site = scene.watch_down(&json!({})).await;
+    assert_eq!(scene.notified(), [""; 0]);
+    assert_eq!(change(json!("legacy")).await, [""; 0]);
+    assert_eq!(change(Value::Null).await, ["DOWN: site.test", "issue.opened"]);
+    assert_eq!(change(json!("legacy")).await, [""; 0]);
+    scene.turn(site, 200).await;
+    assert_eq!(scene.notified(), ["RESOLVED: site.test", "issue.resolved"]);
 }
 
 #[tokio::test]

@@ -553,7 +553,14 @@ async fn a_channel_is_edited() {
         let problem = format!("id=\"name-problem\" role=\"alert\">{why}");
         assert!(main_part(&refused).contains(&problem), "{problem}: {}", main_part(&refused));
     }
-    let saved = browser.post(&edit, "name=Night&events=resolved&severities=critical&to=").await;
+    let refused = browser.post(&edit, "name=Night&selector=env%3D1").await;
+    let problem = "id=\"selector-problem\" role=\"alert\">Must be a selector such as env:prod";
+    assert!(main_part(&refused).contains(problem), "{}", main_part(&refused));
+    browser.post(&edit, "name=Night&selector=Env:prod&to=").await;
+    let listed = browser.get(&page).await;
+    assert!(said(&listed).contains("All notifications about env:prod<"), "{}", said(&listed));
+    assert!(said(&browser.get(&edit).await).contains("value=\"env:prod\""));
+    let saved = browser.post(&edit, "name=Night&events=resolved&severities=critical&selector=&to=").await;
     assert_eq!(sent_to(&saved), format!("{page}?notice=saved"));
     let stored = channels(test, &owner).await;
     let stored = stored.iter().find(|one| one.id == channel.id).expect("the channel");

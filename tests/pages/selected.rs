@@ -64,6 +64,34 @@ async fn selected_sites_are_paused_resumed_and_deleted_once_somebody_says_so() {
 }
 
 #[tokio::test]
+async fn an_action_leads_back_to_the_list_with_its_filter() {
+    let (service, owner) = Service::with_team().await;
+    let all = sites(&service, &owner, &["a", "b"]).await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/teams/{}/sites/selected", owner.team);
+    let form = format!("{}&tags=env:prod&remove=", selected(&all, "change-tags"));
+    browser.post(&path, &form).await;
+
+    let query = "state=unknown&search=test&selector=env%3Aprod&sort=name&size=50";
+    let list = browser.get(&format!("/teams/{}?{query}&page=2&notice=deleted", owner.team)).await;
+    let action = format!("{path}?{}", query.replace('&', "&amp;"));
+    assert!(said(&list).contains(&format!("action=\"{action}\"")), "{}", said(&list));
+    let filtered = format!("{path}?{query}&notice=deleted");
+    for change in ["tag", "delete"] {
+        let form = browser.post(&filtered, &selected(&all, change)).await;
+        let back = format!("href=\"/teams/{}?{}\"", owner.team, query.replace('&', "&amp;"));
+        assert!(said(&form).contains(&back), "{}", said(&form));
+        assert!(said(&form).contains(&format!("action=\"{action}\"")), "{}", said(&form));
+    }
+    for (change, notice) in [("pause", "all-paused"), ("change-tags", "all-tagged")] {
+        let back = browser.post(&filtered, &selected(&all, change)).await;
+        assert_eq!(sent_to(&back), format!("/teams/{}?notice={notice}&{query}", owner.team));
+    }
+    let none = browser.post(&format!("{path}?selector=%2C"), "").await;
+    assert_eq!(sent_to(&none), format!("/teams/{}?notice=none-selected", owner.team));
+}
+
+#[tokio::test]
 async fn what_is_no_site_of_the_team_and_no_change_changes_nothing() {
     let (service, owner) = Service::with_team().await;
     let own = sites(&service, &owner, &["a"]).await;

@@ -90,7 +90,7 @@ async fn what_cannot_be_watched_stays_in_the_form_with_the_reason() {
     let page = main_part(&refused);
     for text in [
         "1 site added.",
-        "1 site is already monitored.",
+        "1 site is already monitored and stays as it is.",
         "<bdi>ftp://c.test</bdi>: The URL must start with http:// or https://.",
         ">ftp://c.test\n&lt;script&gt;</textarea>",
         "aria-describedby=\"problems\"",
@@ -136,7 +136,8 @@ async fn a_site_is_added_with_the_checks_of_its_team_and_a_known_one_is_said_to_
     let list = browser.get(sent_to(&again)).await;
     assert!(
         text(said(&list)).contains(
-            "1 site added. The first results arrive within a minute. 1 site is already monitored."
+            "1 site added. The first results arrive within a minute. 1 site is already monitored and stays \
+             as it is."
         ),
         "{}",
         said(&list)

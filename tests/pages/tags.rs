@@ -80,7 +80,7 @@ async fn a_list_shows_tags_and_is_filtered_by_them() {
     assert!(shown.contains("env 4 env:prod 3 team:shop 2 env:test 1 Tags"), "{shown}");
     assert_eq!(listed(said(&browser.get("/?selector=env").await)), ["1", "2", "3", "4"]);
     let shown = text(said(&browser.get("/?selector=env:prod").await));
-    assert!(shown.contains("!legacy. Filter team:shop 2 legacy 1 State"), "{shown}");
+    assert!(shown.contains("!legacy. Filter team:shop 2 legacy 1 Sort by"), "{shown}");
 
     let nothing = browser.get("/?selector=x,env").await;
     let shown = text(said(&nothing));

@@ -35,8 +35,8 @@ pub async fn fan_out(app: &App, team: TeamId, issue: IssueId) -> Result<(), Noti
         for entry in &entries {
             let fan_outs = fan_outs(app, &channels, entry, &entries).await?;
             app.store.fan_out(entry, &fan_outs).await?;
-            let on = fan_outs.iter().filter(|fan_out| fan_out.off.is_none());
-            changed.extend(on.map(|fan_out| fan_out.channel));
+            let due = fan_outs.iter().filter(|fan_out| fan_out.off.is_none() && is_due(fan_out));
+            changed.extend(due.map(|fan_out| fan_out.channel));
         }
         Ok::<_, NotifierError>((changed, pages))
     });
@@ -87,6 +87,11 @@ async fn fan_outs(
         fan_outs.push(fan_out);
     }
     Ok(fan_outs)
+}
+
+/// Whether the channel has something to do now.
+fn is_due(FanOut { delivery, event, .. }: &FanOut) -> bool {
+    event.is_some() || delivery.as_ref().is_some_and(|delivery| delivery.due.is_some())
 }
 
 /// The tags of the issue's site, if one of the channels is only about sites with some; none if the site is gone.

@@ -11,14 +11,16 @@ use lambda_http::Body;
 use lambda_http::http::header::{ACCEPT_ENCODING, COOKIE};
 use lambda_http::http::request::Parts;
 use lambda_http::http::{Request, StatusCode};
+use serde_json::json;
 use vedette_dashboard::{Dashboard, PAGES};
 use vedette_domain::accounts::session::{Session, SessionCookie, SignInLink};
 use vedette_domain::checks::tool::RunReason;
+use vedette_domain::id::SiteId;
 use vedette_routing::{find, serve};
 use vedette_testkit::{Member, Spent, TestApp};
 
 use crate::alerts::go_down;
-use crate::inside::Inside;
+use crate::inside::{Ask, Inside};
 use crate::report::{line, median_ms, table};
 use crate::seed;
 
@@ -84,6 +86,15 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     ] {
         rows.push(page(&inside, &cookie, name, &path, options.rounds).await?);
     }
+    for (number, site) in sites.iter().enumerate() {
+        tag(&inside, &owner, *site, number).await?;
+    }
+    for (name, path) in [
+        ("the list of sites with five tags each", team.clone()),
+        ("… filtered by a selector", format!("{team}?selector=env:prod,team%20in%20(t1,t7),!c5")),
+    ] {
+        rows.push(page(&inside, &cookie, name, &path, options.rounds).await?);
+    }
     for reason in [RunReason::Scheduled, RunReason::ConfirmationRetry] {
         inside.test.advance(SignedDuration::from_mins(2));
         for down in sites.iter().rev().take(options.down) {
@@ -102,6 +113,26 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
         "calls one after another",
     ];
     Ok(table(headings.map(str::to_owned).to_vec(), rows)?)
+}
+
+/// Gives a site five tags, of which it has some in common with others.
+async fn tag(
+    inside: &Inside,
+    owner: &Member,
+    site: SiteId,
+    number: usize,
+) -> Result<(), Box<dyn Error>> {
+    let environment = if number.is_multiple_of(4) { "env:test" } else { "env:prod" };
+    let tags = [
+        environment.to_owned(),
+        format!("team:t{}", number % 20),
+        format!("region:r{}", number % 5),
+        format!("tier:{}", number % 3),
+        format!("c{}", number % 100),
+    ];
+    let body = json!({ "url": format!("https://{number}.shop.example/"), "tags": tags });
+    inside.ask(owner, &Ask::of("sites.update").at("site", site).body(body)).await?;
+    Ok(())
 }
 
 /// The cookie of a new session.

@@ -27,6 +27,19 @@ async fn what_is_omitted_stays_as_it_is() {
         (&data["name"], &data["severities"], &data["events"]),
         (&json!("Night shift"), &json!(["critical"]), &json!([]))
     );
+    let selected = client.patch(&path, &json!({ "selector": "Env:prod,!legacy" })).await;
+    assert_eq!(selected.body["data"]["selector"], "env:prod, !legacy", "{selected:?}");
+    for (selector, why) in [
+        ("!", "must be a selector such as env:prod, team in (shop,web), !legacy"),
+        ("env=prod", "must be a selector such as env:prod, team in (shop,web), !legacy"),
+    ] {
+        let refused = client.patch(&path, &json!({ "selector": selector })).await;
+        assert_invalid(&refused, "selector", &format!("The selector field {why}."));
+    }
+    let renamed = client.patch(&path, &json!({ "name": "Day shift" })).await;
+    assert_eq!(renamed.body["data"]["selector"], "env:prod, !legacy");
+    let all = client.patch(&path, &json!({ "selector": null })).await;
+    assert_eq!(all.body["data"].get("selector"), None, "{all:?}");
     let wrong = client.patch(&path, &json!({ "tools": ["ping"] })).await;
     assert!(wrong.status == 422 && wrong.body["errors"]["tools.0"].is_array(), "{wrong:?}");
     let unknown = client.patch(&path, &json!({ "kind": "ntfy" })).await;

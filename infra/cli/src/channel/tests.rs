@@ -135,6 +135,7 @@ async fn a_channel_is_added_and_its_url_is_never_shown() {
     events      opened resolved
     tools       ssl
     severities  critical warning
+    sites       all
     state       on
     confirmed   2026-11-20 09:54:00 UTC
     disabled    -
@@ -255,6 +256,7 @@ async fn a_webhook_shows_its_key_once_and_gets_a_new_one() {
     events       all
     tools        all
     severities   all
+    sites        all
     state        on
     confirmed    2026-11-20 09:54:00 UTC
     disabled     -
@@ -294,6 +296,7 @@ async fn an_address_must_confirm_before_it_receives_alerts() {
     events      all
     tools       all
     severities  all
+    sites       all
     state       unconfirmed
     confirmed   -
     disabled    -
@@ -413,7 +416,7 @@ async fn a_channel_is_disabled_and_enabled_by_hand() {
     let (bench, team) = bench().await;
     bench.add(&team, "slack", SECRET, "--name Ops").await;
     let disable = format!("channel disable {team} Ops");
-    insta::assert_snapshot!(bench.run(&disable).await.out, @r#"
+    insta::assert_snapshot!(bench.run(&disable).await.out, @r"
     channel     03030303-0303-4303-8303-030303030303
     name        Ops
     kind        slack
@@ -421,13 +424,14 @@ async fn a_channel_is_disabled_and_enabled_by_hand() {
     events      all
     tools       all
     severities  all
+    sites       all
     state       disabled
     confirmed   2026-11-20 09:54:00 UTC
     disabled    2026-11-20 09:54:00 UTC (disabled by an operator)
     delivered   -
     created     2026-11-20 09:54:00 UTC
     updated     2026-11-20 09:54:00 UTC
-    "#);
+    ");
     let again = bench.json(&disable).await;
     assert_eq!(again["disabled"]["reason"], "disabled by an operator");
     let said = bench.refused(&format!("channel resend {team} Ops")).await;

@@ -15,13 +15,21 @@ use crate::input::{TextKind, TextRule};
 /// The longest selector as it is sent and as it is written, in bytes.
 pub const SELECTOR_MAX: usize = 500;
 
+/// A requirement in patterns.
+macro_rules! requirement {
+    () => {
+        concat!(
+            r"\s*!?\s*[A-Za-z0-9][A-Za-z0-9_.-]*",
+            r"(:[A-Za-z0-9_./-]+|\s+[Ii][Nn]\s*\(\s*[A-Za-z0-9_./-]+\s*(,\s*[A-Za-z0-9_./-]+\s*)*\))?\s*",
+        )
+    };
+}
+
 /// The pattern of a selector as it may be sent, which is [`Selector::parse`] in another form.
-pub const SELECTOR_PATTERN: &str = concat!(
-    r"^\s*!?\s*[A-Za-z0-9][A-Za-z0-9_.-]*",
-    r"(:[A-Za-z0-9_./-]+|\s+[Ii][Nn]\s*\(\s*[A-Za-z0-9_./-]+\s*(,\s*[A-Za-z0-9_./-]+\s*)*\))?\s*",
-    r"(,\s*!?\s*[A-Za-z0-9][A-Za-z0-9_.-]*",
-    r"(:[A-Za-z0-9_./-]+|\s+[Ii][Nn]\s*\(\s*[A-Za-z0-9_./-]+\s*(,\s*[A-Za-z0-9_./-]+\s*)*\))?\s*)*$",
-);
+pub const SELECTOR_PATTERN: &str = concat!("^", requirement!(), "(,", requirement!(), ")*$");
+
+/// The same for a field in which a blank text is null.
+const BLANK_OR_SELECTOR: &str = concat!(r"^(\s*|", requirement!(), "(,", requirement!(), ")*)$");
 
 /// What forms explain.
 pub const SELECTOR_HELP: &str = "Tags that a site must have, separated by commas: env:prod, or a key alone for any value \
@@ -68,9 +76,9 @@ pub enum SelectorError {
 impl Selector {
     /// How a selector is read from a field.
     pub const RULE: TextRule<Self> = TextRule {
-        min: 1,
+        min: 0,
         max: SELECTOR_MAX,
-        kind: TextKind::Pattern(SELECTOR_PATTERN),
+        kind: TextKind::Pattern(BLANK_OR_SELECTOR),
         parse: |text| Self::parse(text).map_err(|error| error.to_string()),
     };
 

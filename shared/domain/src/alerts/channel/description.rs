@@ -76,7 +76,7 @@ input! {
         #[option("severities", "SEVERITY")]
         severities: Optional<BTreeSet<Severity>> = ListRule::new(0, Severity::ALL.len(), Severity::ALL);
         /// An addition to the specification: which sites it is about, by their tags, such as env:prod, team in
-        /// (shop,web), !legacy; all if left out. It is notified of the end of what it was notified of, even if the
+        /// (shop,web), !legacy; all if left out or null. It is notified of the end of what it was notified of, even if the
         /// tags of the site change.
         #[form("Sites")]
         selector: Clearable<Selector> = Selector::RULE;
