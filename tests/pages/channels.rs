@@ -560,7 +560,8 @@ async fn a_channel_is_edited() {
     let listed = browser.get(&page).await;
     assert!(said(&listed).contains("All notifications about env:prod<"), "{}", said(&listed));
     assert!(said(&browser.get(&edit).await).contains("value=\"env:prod\""));
-    let saved = browser.post(&edit, "name=Night&events=resolved&severities=critical&selector=&to=").await;
+    let saved =
+        browser.post(&edit, "name=Night&events=resolved&severities=critical&selector=&to=").await;
     assert_eq!(sent_to(&saved), format!("{page}?notice=saved"));
     let stored = channels(test, &owner).await;
     let stored = stored.iter().find(|one| one.id == channel.id).expect("the channel");

@@ -4,6 +4,7 @@ mod alerts;
 mod figures;
 mod first_visit;
 pub(super) mod headline;
+pub(super) mod selection;
 mod sort;
 pub(super) mod tags;
 mod teams;
@@ -36,9 +37,10 @@ use vedette_store::{Directory, DirectoryRow, IndexRow, Store, TeamWithSettings, 
 
 use self::alerts::Alerts;
 use self::figures::Figures;
+use self::selection::List;
 use self::tags::TagFilter;
 use super::new::Done;
-use super::{failing, selected, word};
+use super::{failing, word};
 use crate::chart::Bar;
 use crate::clock::Clock;
 use crate::issues::{is_outage, order};
@@ -412,7 +414,7 @@ fn content(view: &SitesView<'_>) -> Markup {
                 (nothing_found(view))
             } @else {
                 div.card { (table(view)) }
-                @if view.may_manage { (selected::bar(view.team.id, &view.wanted.query())) }
+                @if view.may_manage { (selection::bar(&List { team: view.team.id, query: view.wanted.query() })) }
                 div.row.far.quiet.small {
                     span { (shown(count, total)) ", sorted by " (sort::word(view.found.order.key)) }
                     (chart::legend(view.found.shown.iter().flat_map(|site| view.bars(site))))
@@ -529,7 +531,7 @@ fn row(view: &SitesView<'_>, site: &Listed<'_>) -> Markup {
     let is_wrong = site.state <= SiteState::Unchecked;
     html! {
         tr class=(look.class()) {
-            @if view.may_manage { td.c-sel { (selected::tick(site.row)) } }
+            @if view.may_manage { td.c-sel { (selection::tick(site.row)) } }
             td.c-st { @if is_wrong { (look.pill(word(site.state))) } @else { (look.bare(short_word(site.state))) } }
             td.c-site {
                 div.l1.row.fix {

@@ -1,9 +1,9 @@
 //! Tagging, pausing, resuming or deleting several sites of the list at once.
 
 use lambda_http::http::StatusCode;
-use maud::{Markup, html};
+use maud::html;
 use vedette_actions::{delete_site, pause_site, resume_site, save_site};
-use vedette_domain::id::{SiteId, TeamId};
+use vedette_domain::id::SiteId;
 use vedette_domain::sites::site::Site;
 use vedette_domain::sites::tag::{SITE_TAGS_MAX, Tags};
 use vedette_http::access::SiteAccess;
@@ -11,13 +11,13 @@ use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
-use vedette_store::{DirectoryRow, SiteWithTools, TeamWithSettings};
+use vedette_store::{SiteWithTools, TeamWithSettings};
 
 use super::list::query_of;
+use super::list::selection::List;
 use super::tags;
 use crate::form::FormInput;
 use crate::layout::{Heading, NavTab};
-use crate::look::Icon;
 use crate::paging;
 use crate::words::counted;
 use crate::{RequestContext, layout};
@@ -25,65 +25,9 @@ use crate::{RequestContext, layout};
 /// The most sites that are selected: those of the largest page.
 const SELECTED_MAX: usize = paging::SIZES[paging::SIZES.len() - 1];
 
-/// The form that the checkboxes of the list belong to.
-const FORM: &str = "selected";
-
 /// The fields for the tags that the sites get and lose.
 const ADD: &str = "tags";
 const REMOVE: &str = "remove";
-
-/// The checkbox that selects a site.
-pub(super) fn tick(site: &DirectoryRow) -> Markup {
-    let id = format!("select-{}", site.id);
-    html! {
-        input id=(id) type="checkbox" name="site" value=(site.id) form=(FORM);
-        label.hide for=(id) { "Select " bdi { (site.name) } }
-    }
-}
-
-/// The actions for the selected sites of a list. The bar appears when a site is selected.
-pub(super) fn bar(team: TeamId, query: &str) -> Markup {
-    html! {
-        form.card.picked id=(FORM) method="post" action=(List { team, query: query.to_owned() }.action()) {
-            b.picks {}
-            span.grow.hide { "With the selected sites:" }
-            button.s name="do" value="tag" { (Icon::Tag.shape()) "Tags…" }
-            button.s name="do" value="pause" { "Pause monitoring" }
-            button.s name="do" value="resume" { "Resume monitoring" }
-            button.s.bad name="do" value="delete" { "Delete…" }
-        }
-    }
-}
-
-/// The list in which sites were selected, with its filter.
-struct List {
-    team: TeamId,
-    query: String,
-}
-
-impl List {
-    /// Where its actions are sent.
-    fn action(&self) -> String {
-        with_query(format!("/teams/{}/sites/selected", self.team), &self.query)
-    }
-
-    fn address(&self) -> String {
-        with_query(format!("/teams/{}", self.team), &self.query)
-    }
-
-    /// Leads back to it with a notice.
-    fn redirect(&self, notice: &str) -> Result<Response, ApiError> {
-        let path = format!("/teams/{}?notice={notice}", self.team);
-        layout::redirect(&match &*self.query {
-            "" => path,
-            query => format!("{path}&{query}"),
-        })
-    }
-}
-
-fn with_query(path: String, query: &str) -> String {
-    if query.is_empty() { path } else { format!("{path}?{query}") }
-}
 
 /// Carries out an action on the selected sites. Asks again before it deletes them.
 pub(crate) async fn change_selected(
