@@ -181,7 +181,7 @@ fn wanted(input: &FormInput) -> Markup {
         }
         _ => Markup::default(),
     };
-    let sites = format!("{SELECTOR_HELP} Empty for all sites.");
+    let sites = format!("Leave it empty for all sites. {SELECTOR_HELP}");
     html! {
         div.stack.gm {
             div {
