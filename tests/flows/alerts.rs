@@ -697,6 +697,37 @@ async fn a_channel_that_gets_another_selector_is_notified_of_what_is_down() {
 }
 
 #[tokio::test]
+async fn a_program_hears_of_the_end_exactly_if_it_knows_of_the_opening() {
+    for (before, after, heard) in
+        [(&["env:prod"][..], &[][..], &["issue.resolved"][..]), (&[], &["env:prod"], &[])]
+    {
+        let scene = Scene::start().await;
+        let selector = Some(Selector::parse("env:prod").expect("a selector"));
+        let filter = Filter { selector, ..Filter::default() };
+        let program = scene.add_filtered("Pager", webhook(), filter).await;
+        let site = scene.watch().await;
+        let tag = async |tags: &[&str]| {
+            let body = json!({ "url": scene.stored(site).await.0.url, "tags": tags });
+            assert_eq!(scene.client().patch(&format!("/sites/{site}"), &body).await.status, 200);
+        };
+        tag(before).await;
+        scene.turn(site, 503).await;
+        scene.notified();
+        let issue = scene.issues("active").await[0]["uuid"].as_str().and_then(IssueId::parse);
+        let issue = issue.expect("an issue");
+        tag(after).await;
+        // The tags are known, and then the channel looks at a site that is gone, before it hears of that.
+        scene.service.notify(&AlertMessage::Issue { team: program.team, issue }).await;
+        let deleted = scene.client().delete(&format!("/sites/{site}")).await;
+        assert_eq!(deleted.status, 204, "{deleted:?}");
+        scene.look(&program).await;
+        assert_eq!(scene.notified(), heard, "{before:?}");
+        let left = scene.service.test.app.store.deliveries(ChannelRef::from(&program)).await;
+        assert!(left.expect("read").deliveries.is_empty());
+    }
+}
+
+#[tokio::test]
 async fn a_channel_is_told_nothing_of_what_opened_before_it_was_there() {
     let scene = Scene::start().await;
     let site = scene.watch_down(&json!({})).await;

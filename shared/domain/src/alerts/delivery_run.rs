@@ -184,7 +184,7 @@ impl<'a> DeliveryRun<'a> {
         deliveries: Vec<DeliveryState>,
         mut issues: BTreeMap<IssueId, (Issue, Site)>,
     ) {
-        let (mut known, mut gone) = (Vec::new(), Vec::new());
+        let mut known = Vec::new();
         for delivery in deliveries {
             let left = || {
                 let DeletedIssue { issue, site } = DeletedIssue::clone(delivery.deleted.as_ref()?);
@@ -192,12 +192,12 @@ impl<'a> DeliveryRun<'a> {
             };
             match issues.remove(&delivery.issue).or_else(left) {
                 Some((issue, site)) => known.push(KnownIssue { delivery, issue, site }),
-                None => gone.push(delivery),
+                None => self.forget_after_outbox(delivery),
             }
         }
         match self.context.channel.target.is_for_people() {
-            true => self.decide_for_people(known, gone),
-            false => self.decide_for_program(known, gone),
+            true => self.decide_for_people(known),
+            false => self.decide_for_program(known),
         }
     }
 

@@ -29,9 +29,8 @@ impl DeliveryRun<'_> {
     }
 
     /// Decides what people are notified of now. The rest is saved with the time when it is due.
-    pub(super) fn decide_for_people(&mut self, known: Vec<KnownIssue>, gone: Vec<DeliveryState>) {
+    pub(super) fn decide_for_people(&mut self, known: Vec<KnownIssue>) {
         let now = self.began_at;
-        gone.into_iter().for_each(|delivery| self.forget_after_outbox(delivery));
         for KnownIssue { delivery, issue, site } in self.catch_up_people(known) {
             let policy = self.context.policy(&issue, &site);
             match due(&issue, delivery.notified, delivery.from, &policy, now) {

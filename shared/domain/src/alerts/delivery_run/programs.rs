@@ -41,9 +41,8 @@ impl DeliveryRun<'_> {
     }
 
     /// Queues what is due about issues: what the program missed while it was off, the end of monitoring, and reminders.
-    pub(super) fn decide_for_program(&mut self, known: Vec<KnownIssue>, gone: Vec<DeliveryState>) {
+    pub(super) fn decide_for_program(&mut self, known: Vec<KnownIssue>) {
         let now = self.began_at;
-        gone.into_iter().for_each(|gone| self.forget(gone));
         let (missed, known): (Vec<_>, Vec<_>) =
             known.into_iter().partition(|known| known.delivery.missed.is_some());
         self.catch_up_program(missed);
@@ -51,11 +50,7 @@ impl DeliveryRun<'_> {
             let policy = self.context.policy(&issue, &site);
             let (event, reason, next) = match program_step(&issue, &delivery, &policy, now) {
                 ProgramStep::Forget => {
-                    match policy.filter.selector.is_some() {
-                        // Without it, nobody knows whether the channel was notified of the opening.
-                        true => self.forget_after_outbox(delivery),
-                        false => self.forget(delivery),
-                    }
+                    self.forget_after_outbox(delivery);
                     continue;
                 }
                 ProgramStep::Wait { due } => {

@@ -53,8 +53,8 @@ pub(super) struct KnownIssue {
 /// Asks whether the outbox has an entry for an issue.
 #[derive(Debug)]
 pub enum OutboxCheck {
-    /// The issue is gone or over. Its state is kept until the outbox is empty, because the channel hears of the end from
-    /// there.
+    /// The issue is gone or over. Its state is kept until the outbox is empty: the channel hears of the end from there,
+    /// if it knows of the opening.
     Forget(DeliveryState),
     /// Events that do not come from the outbox. They are queued only after it is empty, because events that are still in
     /// it would be sent twice.
