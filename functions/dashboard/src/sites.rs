@@ -8,7 +8,7 @@ pub(crate) mod list;
 pub(crate) mod new;
 pub(crate) mod selected;
 pub(crate) mod show;
-mod tags;
+pub(crate) mod tags;
 
 use maud::{Markup, html};
 use url::Url;

@@ -13,7 +13,7 @@ use vedette_domain::id::{IssueId, SiteId, UserId};
 use vedette_domain::issues::Fingerprint;
 use vedette_domain::issues::outage::{Cause, OutageFigures, OutageRecord};
 use vedette_domain::sites::selector::Selector;
-use vedette_domain::sites::tag::Tag;
+use vedette_domain::sites::tag::Tags;
 use vedette_store::{Directory, DirectoryRow, IndexRow, Store, StoreError, TeamWithSettings};
 
 use crate::query::Query;
@@ -102,8 +102,8 @@ pub struct FoundOutage {
     pub name: String,
     /// Its URL.
     pub url: String,
-    /// Its tags, sorted.
-    pub tags: Vec<Tag>,
+    /// Its tags.
+    pub tags: Tags,
 }
 
 /// The outages that a filter admits.
@@ -153,9 +153,8 @@ impl Outages {
             .map(|outage| ((Reverse(outage.opened_at), outage.issue), outage))
             .collect();
         let selector = filter.selector.as_ref().map(|selector| selector.numbered(&directory.tags));
-        let is_selected = |row: &&DirectoryRow| {
-            selector.as_ref().is_none_or(|selector| selector.matches(&row.tags))
-        };
+        let selector = selector.unwrap_or_default();
+        let is_selected = |row: &&DirectoryRow| selector.matches(&row.tags);
         let sites: HashMap<SiteId, &DirectoryRow> =
             directory.rows.iter().filter(is_selected).map(|row| (row.id, row)).collect();
         let retention = team.retention(now);

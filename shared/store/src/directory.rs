@@ -229,6 +229,15 @@ impl Store {
         stored.into_iter().next().map_or_else(|| Ok(TagDictionary::default()), Stored::read)
     }
 
+    /// The same if they are needed; otherwise none.
+    pub async fn tags_if(
+        &self,
+        is_needed: bool,
+        team: TeamId,
+    ) -> Result<TagDictionary, StoreError> {
+        if is_needed { self.tags(team).await } else { Ok(TagDictionary::default()) }
+    }
+
     /// A team's directory in its order, as far as it can be read. The number of parallel calls follows from the number
     /// of sites.
     pub async fn directory(

@@ -11,7 +11,6 @@ use vedette_domain::id::SiteId;
 use vedette_domain::issues::Severity;
 use vedette_domain::sites::selector::Selector;
 use vedette_domain::sites::tag::Tag;
-use vedette_domain::sites::tag_dictionary::TagDictionary;
 use vedette_http::access::hold_metrics;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
@@ -40,19 +39,14 @@ pub(crate) async fn handle(
     }
     hold_metrics(store, team.id(), now).await?;
 
-    let tags = async {
-        match shows_tags || selector.is_some() {
-            true => store.tags(team.id()).await,
-            false => Ok(TagDictionary::default()),
-        }
-    };
-    let (rows, tags, trouble) =
-        futures::try_join!(store.directory(team.id(), count), tags, store.trouble(team.id()))?;
+    let (rows, tags, trouble) = futures::try_join!(
+        store.directory(team.id(), count),
+        store.tags_if(shows_tags || selector.is_some(), team.id()),
+        store.trouble(team.id()),
+    )?;
     let mut directory = Directory { rows, tags };
-    if let Some(selector) = selector {
-        let selector = selector.numbered(&directory.tags);
-        directory.rows.retain(|row| selector.matches(&row.tags));
-    }
+    let selector = selector.map(|selector| selector.numbered(&directory.tags)).unwrap_or_default();
+    directory.rows.retain(|row| selector.matches(&row.tags));
     let rows = &directory.rows;
     let tags: usize = rows.iter().filter(|_| shows_tags).map(|row| row.tags.len()).sum();
     hold_series(rows.len() * SERIES_OF_SITE + tags)?;

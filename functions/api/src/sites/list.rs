@@ -3,7 +3,6 @@
 use vedette_domain::checks::tool::{CheckStatus, Tool};
 use vedette_domain::sites::selector::Selector;
 use vedette_domain::sites::tag::Tag;
-use vedette_domain::sites::tag_dictionary::TagDictionary;
 use vedette_http::error::ApiError;
 use vedette_http::paging::{self, PageRequest};
 use vedette_http::query::Query;
@@ -31,13 +30,7 @@ pub(crate) async fn handle(
             None => store.directory(id, sites).await,
         }
     };
-    let tags = async {
-        match listing.is_by_tags() {
-            true => store.tags(id).await,
-            false => Ok(TagDictionary::default()),
-        }
-    };
-    let (rows, tags) = futures::try_join!(rows, tags)?;
+    let (rows, tags) = futures::try_join!(rows, store.tags_if(listing.is_by_tags(), id))?;
     let rows = listing.of(rows, &tags, &team.settings, team.plan(), retention);
     let shown = page.slice(&rows);
     let partitions: Vec<_> = shown.iter().map(|row| row.id.partition()).collect();

@@ -106,9 +106,10 @@ impl Listing {
         let search = self.search.as_deref().map(str::to_lowercase);
         let tag = self.tag.as_ref().map(|tag| tags.number(tag));
         let selector = self.selector.as_ref().map(|selector| selector.numbered(tags));
+        let selector = selector.unwrap_or_default();
         rows.retain(|row| {
             tag.is_none_or(|tag| tag.is_some_and(|tag| row.tags.contains(&tag)))
-                && selector.as_ref().is_none_or(|selector| selector.matches(&row.tags))
+                && selector.matches(&row.tags)
                 && search.as_deref().is_none_or(|part| row.contains(part))
                 && self.pinned.is_none_or(|pinned| row.pinned == pinned)
                 && self.tool.is_none_or(|tool| row.is_enabled(tool, team, plan))

@@ -171,7 +171,8 @@ pub(super) fn no_mail() -> Markup {
 
 /// The controls for what a channel is told.
 fn wanted(input: &FormInput) -> Markup {
-    let boxes = |field: &InputField| match field.name {
+    let sites = format!("Leave it empty for all sites. {SELECTOR_HELP}");
+    let control = |field: &InputField| match field.name {
         "events" => {
             input.chosen(field, &EventKind::ALL.map(|of| Choice::new(of, words::event(of))))
         }
@@ -179,17 +180,16 @@ fn wanted(input: &FormInput) -> Markup {
         "severities" => {
             input.chosen(field, &Severity::ALL.map(|of| Choice::new(of, words::severity(of))))
         }
+        "selector" => input.input_like(field.name, (&*field.label(), &*sites), "env:prod, !legacy"),
         _ => Markup::default(),
     };
-    let sites = format!("Leave it empty for all sites. {SELECTOR_HELP}");
     html! {
         div.stack.gm {
             div {
                 p { b { "Notifications" } }
                 p.help { "Select none to send all." }
             }
-            @for field in ChannelInput::FIELDS { (boxes(field)) }
-            (input.input_like("selector", ("Sites", &*sites), "env:prod, !legacy"))
+            @for field in ChannelInput::FIELDS { (control(field)) }
         }
     }
 }

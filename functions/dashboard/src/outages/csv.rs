@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use jiff::{SignedDuration, Timestamp};
-use vedette_domain::sites::tag::Tag;
 use vedette_domain::time::wire;
 use vedette_http::outages::{FoundOutage, Outages};
+
+use crate::sites::tags;
 
 /// A line for each outage, newest first. An outage that goes on has no end, and its length so far.
 pub(super) fn csv(outages: &Outages, now: Timestamp) -> String {
@@ -24,7 +25,7 @@ pub(super) fn csv(outages: &Outages, now: Timestamp) -> String {
             outage.problem().lasted(now).as_secs(),
             quoted(name),
             quoted(url),
-            quoted(&tags.iter().map(Tag::as_str).collect::<Vec<_>>().join(" ")),
+            quoted(&tags::joined(tags)),
             outage.cause.as_str(),
             quoted(&outage.detail),
             outage.acknowledged.map(|taken| by(taken.by)).unwrap_or_default(),

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
-use url::form_urlencoded::{Serializer, byte_serialize};
+use url::form_urlencoded::Serializer;
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::accounts::team::Team;
 use vedette_domain::checks::history::{
@@ -227,23 +227,27 @@ impl<'q> SiteFilter<'q> {
         }
     }
 
-    /// Its fields in queries and forms, except those with their usual value. The number of the page is left out.
-    fn fields(&self) -> impl Iterator<Item = (&'static str, String)> {
+    /// Its fields in queries and forms, empty if they have their usual value. The number of the page is left out.
+    fn fields(&self) -> [(&'static str, String); 5] {
         let Self { state, search, selector, order, page } = self;
         let is_usual = *order == ListOrder::default();
-        let fields = [
+        [
             ("state", state.map(SiteState::as_str).unwrap_or_default().to_owned()),
             ("search", (*search).to_owned()),
             ("selector", (*selector).to_owned()),
             ("sort", if is_usual { String::new() } else { order.text() }),
             ("size", page.unusual_size().map(|size| size.to_string()).unwrap_or_default()),
-        ];
-        fields.into_iter().filter(|(_, value)| !value.is_empty())
+        ]
+    }
+
+    /// Those that do not have their usual value.
+    fn unusual(&self) -> impl Iterator<Item = (&'static str, String)> {
+        self.fields().into_iter().filter(|(_, value)| !value.is_empty())
     }
 
     /// The same as a query; empty for all sites in their usual order.
     fn query(&self) -> String {
-        Serializer::new(String::new()).extend_pairs(self.fields()).finish()
+        Serializer::new(String::new()).extend_pairs(self.unusual()).finish()
     }
 
     /// The team's sites that match the filter.
@@ -335,30 +339,22 @@ impl SitesView<'_> {
         self.address_without_size(filter) + &size_query(self.found.paging.size())
     }
 
-    fn address_without_size(
-        &self,
-        SiteFilter { state, search, selector, order, .. }: &SiteFilter<'_>,
-    ) -> String {
-        let search: String = byte_serialize(search.as_bytes()).collect();
-        let selector = match selector.is_empty() {
-            true => String::new(),
-            false => {
-                format!("&selector={}", byte_serialize(selector.as_bytes()).collect::<String>())
-            }
+    fn address_without_size(&self, filter: &SiteFilter<'_>) -> String {
+        // The state and the search are there even if they are empty.
+        let is_named = |(name, value): &(&str, String)| match *name {
+            "size" => false,
+            "state" | "search" => true,
+            _ => !value.is_empty(),
         };
-        let state = state.map_or("", SiteState::as_str);
-        let sort = match *order == ListOrder::default() {
-            true => String::new(),
-            false => format!("&sort={}", order.text()),
-        };
-        format!("{}?state={state}&search={search}{selector}{sort}", self.path)
+        let fields = filter.fields().into_iter().filter(is_named);
+        format!("{}?{}", self.path, Serializer::new(String::new()).extend_pairs(fields).finish())
     }
 
     /// Hidden fields of a form that changes one part of the filter: the other parts, the order and the size of pages.
     fn kept(&self, search: &str, selector: &str) -> Markup {
         let kept = SiteFilter { search, selector, ..*self.wanted };
         html! {
-            @for (name, value) in kept.fields() { input type="hidden" name=(name) value=(value); }
+            @for (name, value) in kept.unusual() { input type="hidden" name=(name) value=(value); }
         }
     }
 
@@ -438,20 +434,22 @@ fn nothing_found(view: &SitesView<'_>) -> Markup {
     html! {
         div.card {
             div.empty {
-                @if view.sites.is_empty() { (tags::nothing_found(view)) } @else {
-                p {
-                    b {
-                        @if search.is_empty() { "No sites in this state." }
-                        @else {
-                            "No sites"
-                            @if view.tag_filter.is_set() { " with these tags" }
-                            " match “" bdi { (search) } "”"
-                            @if state.is_some() { " in this state" }
-                            "."
+                @if view.sites.is_empty() {
+                    (tags::nothing_found(view))
+                } @else {
+                    p {
+                        b {
+                            @if search.is_empty() { "No sites in this state." }
+                            @else {
+                                "No sites"
+                                @if view.tag_filter.is_set() { " with these tags" }
+                                " match “" bdi { (search) } "”"
+                                @if state.is_some() { " in this state" }
+                                "."
+                            }
                         }
                     }
-                }
-                p { a href=(view.path) { "Show all sites" } }
+                    p { a href=(view.path) { "Show all sites" } }
                 }
             }
         }

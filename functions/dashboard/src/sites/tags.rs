@@ -11,8 +11,8 @@ use crate::form::{FormInput, Label};
 /// Its name.
 pub(super) const FIELD: &str = "tags";
 
-/// Tags as they stand in the field.
-pub(super) fn joined(tags: &Tags) -> String {
+/// Tags as they stand in the field and in CSV files.
+pub(crate) fn joined(tags: &Tags) -> String {
     tags.iter().map(Tag::as_str).collect::<Vec<_>>().join(" ")
 }
 

@@ -15,21 +15,24 @@ use crate::input::{TextKind, TextRule};
 /// The longest selector as it is sent and as it is written, in bytes.
 pub const SELECTOR_MAX: usize = 500;
 
-/// A requirement in patterns.
-macro_rules! requirement {
-    () => {
+/// A requirement in patterns, or all requirements of a selector.
+macro_rules! pattern {
+    (requirement) => {
         concat!(
             r"\s*!?\s*[A-Za-z0-9][A-Za-z0-9_.-]*",
             r"(:[A-Za-z0-9_./-]+|\s+[Ii][Nn]\s*\(\s*[A-Za-z0-9_./-]+\s*(,\s*[A-Za-z0-9_./-]+\s*)*\))?\s*",
         )
     };
+    (selector) => {
+        concat!(pattern!(requirement), "(,", pattern!(requirement), ")*")
+    };
 }
 
 /// The pattern of a selector as it may be sent, which is [`Selector::parse`] in another form.
-pub const SELECTOR_PATTERN: &str = concat!("^", requirement!(), "(,", requirement!(), ")*$");
+pub const SELECTOR_PATTERN: &str = concat!("^", pattern!(selector), "$");
 
 /// The same for a field in which a blank text is null.
-const BLANK_OR_SELECTOR: &str = concat!(r"^(\s*|", requirement!(), "(,", requirement!(), ")*)$");
+const BLANK_OR_SELECTOR: &str = concat!(r"^(\s*|", pattern!(selector), ")$");
 
 /// What forms explain.
 pub const SELECTOR_HELP: &str = "Tags that a site must have, separated by commas: env:prod, or a key alone for any value \
@@ -226,8 +229,9 @@ impl TryFrom<String> for Selector {
     }
 }
 
-/// A selector for sites whose tags are numbers, from [`Selector::numbered`].
-#[derive(Debug, Clone)]
+/// A selector for sites whose tags are numbers, from [`Selector::numbered`]. The default has no requirement, so it
+/// selects all sites.
+#[derive(Debug, Clone, Default)]
 pub struct NumberedSelector(Vec<(TagNumbers, bool)>);
 
 impl NumberedSelector {

@@ -711,10 +711,9 @@ impl World {
         }
         self.note(&format!("{place}: {:?}", self.sites[place].1.tags));
         self.counts.add("changes of tags", 1_u64);
-        let mine = |(key, _): &(&Key, &Issue)| key.0 == place;
-        let issues: Vec<_> = self.issues.iter().filter(mine).collect();
-        let issues: Vec<_> = issues.into_iter().map(|(key, issue)| (*key, issue.clone())).collect();
-        for (key, issue) in issues {
+        let mine = self.issues.iter().filter(|(key, _)| key.0 == place);
+        let mine: Vec<_> = mine.map(|(key, issue)| (*key, issue.clone())).collect();
+        for (key, issue) in mine {
             if !issue.lifecycle.is_active() {
                 let opened_at = issue.lifecycle.opened_at();
                 self.readers.iter_mut().for_each(|reader| reader.hears_no_more(key, opened_at));

@@ -7,7 +7,7 @@ use serde::Serialize;
 use vedette_domain::accounts::account::User;
 use vedette_domain::id::{IssueId, SiteId, UserId};
 use vedette_domain::issues::outage::{Cause, OutageRecord};
-use vedette_domain::sites::tag::Tag;
+use vedette_domain::sites::tag::Tags;
 
 use super::{UserResource, wire_time, wire_time_or_null};
 use crate::outages::FoundOutage;
@@ -53,9 +53,9 @@ struct OutageSite<'a> {
     /// Its URL.
     url: &'a str,
     /// Its tags, sorted; absent if it has none.
-    #[serde(skip_serializing_if = "<[Tag]>::is_empty")]
+    #[serde(skip_serializing_if = "Tags::is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>", default))]
-    tags: &'a [Tag],
+    tags: &'a Tags,
 }
 
 impl<'a> OutageResource<'a> {

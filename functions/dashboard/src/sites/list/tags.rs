@@ -1,6 +1,6 @@
 //! Tags in the list of sites: the filter by them, and those of each site.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 use url::form_urlencoded::byte_serialize;
@@ -51,7 +51,8 @@ impl TagFilter {
     /// Whether the sites with these rows are in the list.
     pub(super) fn selects(&self, tags: &TagDictionary) -> impl Fn(&DirectoryRow) -> bool {
         let selector = self.selector.as_ref().map(|selector| selector.numbered(tags));
-        move |row| selector.as_ref().is_none_or(|selector| selector.matches(&row.tags))
+        let selector = selector.unwrap_or_default();
+        move |row| selector.matches(&row.tags)
     }
 
     /// The selector in words: `With env:prod and team:shop, without legacy`.
@@ -105,19 +106,25 @@ struct Offer<'a> {
 /// The tags that select some of the sites in the list, those that select most of them first, and then by name. A key
 /// alone also selects the sites with a value of it.
 fn offers<'a>(view: &'a SitesView<'_>) -> Vec<Offer<'a>> {
-    let mut having: BTreeMap<&Tag, usize> = BTreeMap::new();
     let tags = &view.directory.tags;
-    for site in view.sites {
-        let tags = site.row.tags.iter().filter_map(|number| tags.tag(*number));
-        tags.for_each(|tag| *having.entry(tag).or_default() += 1);
+    let mut having: BTreeMap<u16, usize> = BTreeMap::new();
+    for number in view.sites.iter().flat_map(|site| &site.row.tags) {
+        *having.entry(*number).or_default() += 1;
     }
-    let with_values = |key: &Tag| {
+    // Keys with values that some sites have. Few keys are tags of their own besides, so few sites are counted again.
+    let with_values: BTreeSet<&str> = having
+        .keys()
+        .filter_map(|number| tags.tag(*number).filter(|tag| tag.value().is_some()))
+        .map(Tag::key)
+        .collect();
+    let with_key = |key: &Tag| {
         let has_it = |number: &u16| tags.tag(*number).is_some_and(|tag| tag.key() == key.as_str());
         view.sites.iter().filter(|site| site.row.tags.iter().any(has_it)).count()
     };
-    let offers = having.into_iter().map(|(tag, sites)| match tag.value() {
-        Some(_) => Offer { tag, sites },
-        None => Offer { tag, sites: with_values(tag) },
+    let offers = having.into_iter().filter_map(|(number, sites)| {
+        let tag = tags.tag(number)?;
+        let is_key = tag.value().is_none() && with_values.contains(tag.key());
+        Some(Offer { tag, sites: if is_key { with_key(tag) } else { sites } })
     });
     let mut offers: Vec<_> = offers.collect();
     if view.tag_filter.is_set() {
