@@ -47,6 +47,11 @@ RULES = re.compile(
         [
             r"This URL is already monitored by the team\.",
             r"The team already uses 500 different tags\.",
+            r"The site would have more than 10 tags\.",
+            r"The (delay|repeat)_minutes field is only for channels that people read\.",
+            r"The selected site is invalid\.",
+            # A time may be one that no calendar has, or without an offset.
+            r"The at field must be a date and time, such as .+",
             # As it is written, with a space after each comma.
             r"The selector field must not be longer than 500 characters\.",
             r"This site already has a pending [a-z-]+ check\.",
@@ -82,6 +87,7 @@ RULES = re.compile(
             r"The recurrence field must .+\.",
             r"The maintenance window would already be over\. Choose a later start\.",
             r"The maintenance window (must start on a day of its recurrence|is not active)\.",
+            r"A maintenance window can have sites or a selector, but not both\. Clear one of them\.",
             r"The maintenance window names a site that the team does not have\.",
             r"A team has at most 50 maintenance windows that are active or planned\. Remove one first\.",
             r"A team has at most 5 status pages\.",

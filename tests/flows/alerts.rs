@@ -690,7 +690,7 @@ async fn a_channel_that_gets_another_selector_is_notified_of_what_is_down() {
     let site = scene.watch_down(&json!({})).await;
     assert_eq!(scene.notified(), [""; 0]);
     assert_eq!(change(json!("legacy")).await, [""; 0]);
-    assert_eq!(change(Value::Null).await, ["DOWN: site.test", "issue.opened"]);
+    assert_eq!(change(Value::Null).await, ["issue.opened", "DOWN: site.test"]);
     assert_eq!(change(json!("legacy")).await, [""; 0]);
     scene.turn(site, 200).await;
     assert_eq!(scene.notified(), ["RESOLVED: site.test", "issue.resolved"]);
@@ -725,6 +725,114 @@ async fn a_program_hears_of_the_end_exactly_if_it_knows_of_the_opening() {
         let left = scene.service.test.app.store.deliveries(ChannelRef::from(&program)).await;
         assert!(left.expect("read").deliveries.is_empty());
     }
+}
+
+#[tokio::test]
+async fn a_channel_that_is_off_misses_what_it_is_about_at_the_time() {
+    let scene = Scene::start().await;
+    let selector = Some(Selector::parse("env:prod").expect("a selector"));
+    let filter = || Filter { selector: selector.clone(), ..Filter::default() };
+    let people = scene.add_filtered("Ops", chat(), filter()).await;
+    let program = scene.add_filtered("Pager", webhook(), filter()).await;
+    let site = scene.watch().await;
+    let tag = async |tags: &[&str]| {
+        let body = json!({ "url": scene.stored(site).await.0.url, "tags": tags });
+        assert_eq!(scene.client().patch(&format!("/sites/{site}"), &body).await.status, 200);
+    };
+    let turn = async |what: &str| {
+        for channel in [&people, &program] {
+            let path = format!("/teams/{}/channels/{}/{what}", channel.team, channel.id);
+            let turned = scene.client().post(&path, &json!({})).await;
+            assert_eq!(turned.status, 200, "{turned:?}");
+        }
+        scene.service.deliver_alerts().await;
+        scene.notified()
+    };
+    // Each outage opens and ends while the channels are off.
+    for (then, now, heard) in [
+        (
+            &["env:prod"][..],
+            &["env:prod"][..],
+            &["WAS DOWN: site.test", "issue.opened", "issue.resolved"][..],
+        ),
+        (&[], &["env:prod"], &[]),
+        // People are told what is so now, and programs what happened.
+        (&["env:prod"], &[], &["issue.opened", "issue.resolved"]),
+    ] {
+        tag(then).await;
+        assert_eq!(turn("disable").await, [""; 0]);
+        scene.turn(site, 503).await;
+        scene.turn(site, 200).await;
+        tag(now).await;
+        assert_eq!(turn("enable").await, heard, "{then:?} {now:?}");
+    }
+    // An outage that goes on is announced if the site matches by then.
+    tag(&[]).await;
+    turn("disable").await;
+    scene.turn(site, 503).await;
+    tag(&["env:prod"]).await;
+    assert_eq!(turn("enable").await, ["issue.opened", "DOWN: site.test"]);
+    // Whoever knows of an outage hears of its end, and of no other that opened meanwhile while the site did not match.
+    turn("disable").await;
+    scene.turn(site, 200).await;
+    tag(&[]).await;
+    scene.turn(site, 503).await;
+    let heard = turn("enable").await;
+    assert_eq!(heard, ["issue.resolved", "issue.opened"]);
+    scene.turn(site, 200).await;
+    assert_eq!(scene.notified(), ["RESOLVED: site.test", "issue.resolved"]);
+}
+
+#[tokio::test]
+async fn a_channel_with_a_delay_is_notified_of_what_lasts_and_nobody_acknowledges() {
+    let scene = Scene::start().await;
+    let channel = scene.add_channel("On call", chat()).await;
+    let path = format!("/teams/{}/channels/{}", channel.team, channel.id);
+    let times = json!({ "delay_minutes": 10, "repeat_minutes": 30 });
+    assert_eq!(scene.client().patch(&path, &times).await.status, 200);
+    scene.escalate(&json!({ "escalation": { "enabled": true, "intervals": [15] } })).await;
+    let site = scene.watch().await;
+    let after = async |minutes| {
+        scene.service.advance_minutes(minutes);
+        scene.redeliver().await;
+        let first_word = |title: &String| title.split([' ', ':']).next().map(str::to_owned);
+        scene.notified().iter().filter_map(first_word).collect::<Vec<_>>()
+    };
+    let decide = async |action: &str, body: Value| {
+        let issue = scene.issues("active").await[0]["uuid"].clone();
+        let path = format!("/issues/{}/{action}", issue.as_str().expect("an id"));
+        let decided = scene.client().post(&path, &body).await;
+        assert_eq!(decided.status, 200, "{decided:?}");
+    };
+    // An outage that is shorter is not announced, nor its end.
+    scene.turn(site, 503).await;
+    assert_eq!(after(3).await, [""; 0]);
+    scene.turn(site, 200).await;
+    assert_eq!(after(30).await, [""; 0]);
+    // The others are, at that time, and again until somebody acknowledges them.
+    scene.turn(site, 503).await;
+    assert_eq!(after(9).await, [""; 0]);
+    assert_eq!(after(1).await, ["DOWN"]);
+    assert_eq!(after(29).await, [""; 0], "the team's reminders do not apply");
+    assert_eq!(after(1).await, ["STILL"]);
+    assert_eq!(after(30).await, ["STILL"]);
+    decide("acknowledge", json!({})).await;
+    assert_eq!(after(60).await, [""; 0]);
+    scene.turn(site, 200).await;
+    assert_eq!(scene.notified(), ["RESOLVED: site.test"]);
+    // Somebody acknowledges it in time.
+    scene.turn(site, 503).await;
+    assert_eq!(after(5).await, [""; 0]);
+    decide("acknowledge", json!({})).await;
+    assert_eq!(after(60).await, [""; 0]);
+    scene.turn(site, 200).await;
+    assert_eq!(after(10).await, [""; 0]);
+    // A snooze postpones it.
+    scene.turn(site, 503).await;
+    let until = scene.service.test.app.clock.now() + SignedDuration::from_hours(1);
+    decide("snooze", json!({ "until": until.to_string() })).await;
+    assert_eq!(after(59).await, [""; 0]);
+    assert_eq!(after(2).await, ["DOWN"]);
 }
 
 #[tokio::test]

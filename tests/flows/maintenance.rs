@@ -17,7 +17,17 @@ impl Scene {
 
     /// Starts a window that takes some minutes, and returns its path.
     async fn start_window(&self, sites: Value, minutes: u32) -> String {
-        let body = json!({ "name": "Deployment", "sites": sites, "duration_minutes": minutes });
+        self.start_with(
+            json!({ "name": "Deployment", "sites": sites, "duration_minutes": minutes }),
+        )
+        .await
+    }
+
+    async fn start_selecting(&self, selector: &str, minutes: u32) -> String {
+        self.start_with(json!({ "selector": selector, "duration_minutes": minutes })).await
+    }
+
+    async fn start_with(&self, body: Value) -> String {
         let started = self.client().post(&self.windows(), &body).await;
         assert_eq!(started.status, 201, "{started:?}");
         format!("{}/{}", self.windows(), started.data("uuid"))
@@ -170,6 +180,56 @@ async fn a_program_gets_no_reminder_in_a_window_either() {
     assert_eq!(ended.status, 200);
     scene.redeliver().await;
     assert_eq!(scene.notified().len(), 1, "the reminder that was held");
+}
+
+#[tokio::test]
+async fn a_window_with_a_selector_is_for_the_sites_whose_tags_match_at_the_time() {
+    let scene = Scene::start().await;
+    let site = scene.watch().await;
+    let other = scene.watch_url(&format!("{URL}/other")).await;
+    scene.tag(site, &["env:prod"]).await;
+    scene.start_selecting("env:prod, !legacy", 60).await;
+    for _ in 0..2 {
+        scene.run_after(5, site, 503).await;
+        scene.run_after(0, other, 503).await;
+    }
+    assert_eq!(scene.marks(site).await, [Some(true), Some(true), None]);
+    assert_eq!(scene.marks(other).await, [None; 3]);
+    let active = scene.issues("active").await;
+    assert_eq!(active.len(), 1, "{active:?}");
+    assert_eq!(active[0]["site"]["uuid"], json!(other));
+
+    // A new site joins, and a site leaves when its tags change.
+    scene.target.answer(200);
+    let new = scene.watch_url(&format!("{URL}/new")).await;
+    scene.tag(new, &["env:prod", "team:shop"]).await;
+    scene.tag(site, &["env:prod", "legacy"]).await;
+    scene.run_after(5, new, 503).await;
+    scene.run_after(0, site, 503).await;
+    assert_eq!(scene.marks(new).await, [Some(true), None]);
+    assert_eq!(scene.marks(site).await[0], None);
+}
+
+#[tokio::test]
+async fn reminders_wait_for_a_window_while_the_tags_of_the_site_match() {
+    let scene = Scene::start().await;
+    scene.add_channel("Ops", chat()).await;
+    scene.add_channel("Program", webhook()).await;
+    scene.escalate(&json!({ "escalation": { "enabled": true, "intervals": [15, 60] } })).await;
+    let site = scene.watch().await;
+    scene.tag(site, &["env:prod"]).await;
+    scene.turn(site, 503).await;
+    scene.redeliver().await;
+    assert_eq!(scene.notified().len(), 2, "the opening");
+    scene.start_selecting("env:prod", 60).await;
+    for _ in 0..3 {
+        scene.run_after(10, site, 503).await;
+        scene.redeliver().await;
+    }
+    assert_eq!(scene.notified(), [""; 0]);
+    scene.tag(site, &[]).await;
+    scene.redeliver().await;
+    assert_eq!(scene.notified().len(), 2, "the reminders that were held");
 }
 
 #[tokio::test]

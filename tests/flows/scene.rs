@@ -99,6 +99,13 @@ impl Scene {
         site
     }
 
+    /// Replaces the tags of a site.
+    pub(crate) async fn tag(&self, site: SiteId, tags: &[&str]) {
+        let body = json!({ "url": self.stored(site).await.0.url, "tags": tags });
+        let changed = self.client().patch(&format!("/sites/{site}"), &body).await;
+        assert_eq!(changed.status, 200, "{changed:?}");
+    }
+
     pub(crate) async fn stored(&self, site: SiteId) -> (Site, ToolState) {
         let store = &self.service.test.app.store;
         let found = store.site_tool(site.partition(), Tool::Status).await.expect("read");

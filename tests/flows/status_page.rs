@@ -215,6 +215,32 @@ async fn maintenance_begins_and_ends_on_the_page_by_itself() {
 }
 
 #[tokio::test]
+async fn a_component_is_in_maintenance_while_the_tags_of_its_site_match() {
+    use ComponentState::{Maintenance, Operational};
+    let scene = Scene::start().await;
+    let site = scene.watch().await;
+    let other = scene.watch_url(&format!("{URL}/other")).await;
+    scene.create_page("meridian", &[site, other]).await;
+    let window = json!({ "selector": "env:prod", "duration_minutes": 20 });
+    let windows = format!("/teams/{}/maintenance-windows", scene.owner.team);
+    assert_eq!(scene.client().post(&windows, &window).await.status, 201);
+    scene.service.consume().await;
+    for (tags, state, shown) in [
+        (&["env:test"][..], Operational, 0),
+        (&["env:prod"], Maintenance, 1),
+        (&["env:prod", "legacy"], Maintenance, 1),
+        (&[], Operational, 0),
+    ] {
+        scene.tag(site, tags).await;
+        scene.service.consume().await;
+        assert_eq!(scene.shown("meridian").await, [state, Operational], "{tags:?}");
+        let page = scene.published("meridian").await.expect("a page");
+        assert_eq!(page.windows.len(), shown, "{tags:?}");
+        assert!(page.windows.iter().all(|window| window.components.len() == 1));
+    }
+}
+
+#[tokio::test]
 async fn a_lost_message_delays_a_publication_and_loses_nothing() {
     let scene = Scene::start().await;
     let site = scene.watch().await;

@@ -1,5 +1,6 @@
 //! The channels of a team: adding, testing, disabling and removing them.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -7,6 +8,7 @@ use vedette_domain::accounts::account::{Role, Scope};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::alerts::channel::{CHANNELS_MAX, Channel, EventKind, Filter, SecretUrl};
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::issues::Severity;
 use vedette_notifier::send::SendOutcome;
 use vedette_testkit::channels::{add_channel, chat, mail};
 use vedette_testkit::{Member, TestApp, WebServer, member_of, new_team};
@@ -556,12 +558,18 @@ async fn a_channel_is_edited() {
     let refused = browser.post(&edit, "name=Night&selector=env%3D1").await;
     let problem = "id=\"selector-problem\" role=\"alert\">Must be a selector such as env:prod";
     assert!(main_part(&refused).contains(problem), "{}", main_part(&refused));
-    browser.post(&edit, "name=Night&selector=Env:prod&to=").await;
+    let refused = browser.post(&edit, "name=Night&delay_minutes=0").await;
+    let problem = "id=\"delay_minutes-problem\" role=\"alert\">Must be at least 1.";
+    assert!(main_part(&refused).contains(problem), "{}", main_part(&refused));
+    let times = "delay_minutes=10&repeat_minutes=30";
+    browser.post(&edit, &format!("name=Night&selector=Env:prod&{times}&to=")).await;
     let listed = browser.get(&page).await;
-    assert!(said(&listed).contains("All notifications about env:prod<"), "{}", said(&listed));
+    let wanted = "All notifications; sites with env:prod; after 10 min; again every 30 min<";
+    assert!(said(&listed).contains(wanted), "{}", said(&listed));
+    assert!(said(&browser.get(&edit).await).contains("name=\"delay_minutes\" value=\"10\""));
     assert!(said(&browser.get(&edit).await).contains("value=\"env:prod\""));
-    let saved =
-        browser.post(&edit, "name=Night&events=resolved&severities=critical&selector=&to=").await;
+    let rule = "events=resolved&severities=critical&selector=&delay_minutes=&repeat_minutes=";
+    let saved = browser.post(&edit, &format!("name=Night&{rule}&to=")).await;
     assert_eq!(sent_to(&saved), format!("{page}?notice=saved"));
     let stored = channels(test, &owner).await;
     let stored = stored.iter().find(|one| one.id == channel.id).expect("the channel");
@@ -630,4 +638,30 @@ async fn two_channels_of_one_host_are_told_apart_and_a_question_is_no_delivery()
     service.test.app.store.put_channel(&confirmed, Audit::None).await.expect("saved");
     let listed = browser.get(&page).await;
     assert_eq!(said(&listed).matches("Nothing delivered yet").count(), 3, "{}", said(&listed));
+}
+
+#[tokio::test]
+async fn the_page_says_who_would_be_notified_of_an_issue_of_a_site() {
+    let (service, owner) = Service::with_team().await;
+    let (test, app) = (&service.test, &service.test.app);
+    add_channel(app, owner.team, ("Chat", chat()), Filter::default()).await;
+    let later = Filter { delay_minutes: NonZeroU32::new(10), ..Filter::default() };
+    add_channel(app, owner.team, ("On call", chat()), later).await;
+    let warnings = Filter { severities: [Severity::Warning].into(), ..Filter::default() };
+    add_channel(app, owner.team, ("Others", chat()), warnings).await;
+    let mut browser = Browser::of(test, owner.user).await;
+    let site = add(&mut browser, &service, owner.team, "https://shop.example.com").await;
+    let link = format!("{}?site={site}", page(&owner));
+    assert!(said(&browser.get(&format!("/sites/{site}")).await).contains(&link));
+    let asked = browser.get(&link).await;
+    let answers = said(&asked);
+    assert!(answers.contains("If an issue of <b><bdi>shop.example.com</bdi></b> opens"));
+    let answers: Vec<_> = answers.match_indices("ould be notified").map(|(at, _)| at).collect();
+    assert_eq!(answers.len(), 2, "{}", said(&asked));
+    assert_eq!(said(&asked).matches("Would not be notified").count(), 1);
+    assert_eq!(said(&asked).matches("Would be notified at once").count(), 1);
+    let refused = browser.get(&format!("{link}&at=noon")).await;
+    let problem = "id=\"at-problem\" role=\"alert\">Must be a date and time";
+    assert!(main_part(&refused).contains(problem), "{}", main_part(&refused));
+    assert!(!said(&refused).contains("ould be notified"));
 }

@@ -10,7 +10,11 @@ use vedette_tests::Service;
 use crate::support::{Browser, ask, body, main_part, said, sent_to};
 
 async fn new_site(service: &Service, owner: &Member, name: &str) -> SiteId {
-    let body = json!({ "url": format!("https://{name}.example/"), "name": name });
+    tagged_site(service, owner, name, &[]).await
+}
+
+async fn tagged_site(service: &Service, owner: &Member, name: &str, tags: &[&str]) -> SiteId {
+    let body = json!({ "url": format!("https://{name}.example/"), "name": name, "tags": tags });
     let path = format!("/teams/{}/sites", owner.team);
     let created = service.client(owner).post(&path, &body).await;
     SiteId::parse(&created.data("uuid")).expect("an id")
@@ -118,7 +122,10 @@ async fn one_click_starts_maintenance_of_a_site_and_its_pages_say_so() {
     assert_eq!(sent_to(&started), format!("/sites/{site}"));
     let windows = team(test, &owner).await.windows;
     let window = windows.iter().next().expect("a window");
-    assert_eq!((window.minutes, window.covers(site), window.covers(other)), (240, true, false));
+    assert_eq!(
+        (window.minutes, window.covers(site, []), window.covers(other, [])),
+        (240, true, false)
+    );
     let page = browser.get(&format!("/sites/{site}")).await;
     let page = said(&page);
     assert!(page.contains("Under maintenance until"), "{page}");
@@ -128,6 +135,52 @@ async fn one_click_starts_maintenance_of_a_site_and_its_pages_say_so() {
     assert!(!said(&elsewhere).contains("Under maintenance until"));
     let list = browser.get(&format!("/teams/{}", owner.team)).await;
     assert_eq!(said(&list).matches(">Maintenance<").count(), 1);
+}
+
+#[tokio::test]
+async fn a_window_is_for_the_sites_with_some_tags_and_their_pages_say_so() {
+    let (service, owner) = Service::with_team().await;
+    let shop = tagged_site(&service, &owner, "shop", &["env:prod"]).await;
+    let blog = tagged_site(&service, &owner, "blog", &["env:prod", "legacy"]).await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/teams/{}/maintenance", owner.team);
+    for text in
+        ["Sites with tags", "placeholder=\"env:prod, !legacy\"", "Tags that a site must have"]
+    {
+        let page = browser.get(&path).await;
+        assert!(said(&page).contains(text), "{text}: {}", said(&page));
+    }
+    let form = |rest: &str| {
+        format!("name=Updates&duration_minutes=60&starts_at=&time_zone=UTC&recurrence=&rule={rest}")
+    };
+    let both = form(&format!("&selector=env%3Aprod&sites={shop}"));
+    for (form, why) in [
+        (form("&selector=env%3D1"), "Must be a selector such as env:prod"),
+        (both.clone(), "A maintenance window can have sites or a selector, but not both."),
+    ] {
+        let refused = browser.post(&path, &form).await;
+        let problem = format!("id=\"selector-problem\" role=\"alert\">{why}");
+        assert!(main_part(&refused).contains(&problem), "{problem}: {}", main_part(&refused));
+    }
+    sent_to(&browser.post(&path, &form("&selector=Env%3Aprod,%21legacy")).await);
+    let list = browser.get(&path).await;
+    assert!(said(&list).contains("Sites with env:prod, !legacy<"), "{}", said(&list));
+    for (site, is_covered) in [(shop, true), (blog, false)] {
+        let page = browser.get(&format!("/sites/{site}")).await;
+        assert_eq!(said(&page).contains("Under maintenance until"), is_covered);
+        assert_eq!(said(&page).contains("Start maintenance for"), !is_covered);
+    }
+    let sites = browser.get(&format!("/teams/{}", owner.team)).await;
+    assert_eq!(said(&sites).matches(">Maintenance<").count(), 1);
+
+    let window = team(&service.test, &owner).await.windows.iter().next().expect("a window").id;
+    let edit = format!("{path}/{window}/edit");
+    let page = browser.get(&edit).await;
+    assert!(said(&page).contains("value=\"env:prod, !legacy\""), "{}", said(&page));
+    sent_to(&browser.post(&edit, &form(&format!("&selector=&sites={blog}"))).await);
+    let windows = team(&service.test, &owner).await.windows;
+    let window = windows.iter().next().expect("a window");
+    assert_eq!((&window.selector, &window.sites), (&None, &Some([blog].into())));
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@
 pub(crate) mod add;
 pub(crate) mod change;
 pub(crate) mod edit;
+mod forecast;
 mod form;
 pub(crate) mod list;
 

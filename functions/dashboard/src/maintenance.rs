@@ -3,7 +3,7 @@
 pub(crate) mod calendar;
 mod form;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use vedette_actions::{add_window, delete_window, edit_window, end_window};
@@ -262,7 +262,11 @@ fn row(
 /// The sites of a window, by name as far as they are few.
 fn covered(window: &MaintenanceWindow, sites: &[DirectoryRow]) -> Markup {
     const NAMED: usize = 5;
-    let Some(covered) = &window.sites else { return html! { "All sites" } };
+    let covered = match (&window.sites, &window.selector) {
+        (Some(covered), _) => covered,
+        (None, Some(selector)) => return html! { "Sites with " (selector) },
+        (None, None) => return html! { "All sites" },
+    };
     let known: Vec<_> = sites.iter().filter(|site| covered.contains(&site.id)).collect();
     html! {
         @for (place, site) in known.iter().take(NAMED).enumerate() {
@@ -274,11 +278,14 @@ fn covered(window: &MaintenanceWindow, sites: &[DirectoryRow]) -> Markup {
     }
 }
 
+/// Until when a site is in maintenance, if it is.
+pub(crate) fn until(team: &Team, site: &Site, clock: Clock<'_>) -> Option<Timestamp> {
+    team.windows.until(site.id, &site.tags, clock.now, clock.now)
+}
+
 /// Says that a site is in maintenance, if it is.
 pub(crate) fn notice(team: &Team, site: &Site, clock: Clock<'_>) -> Markup {
-    let Some(end) = team.windows.until(site.id, clock.now, clock.now) else {
-        return Markup::default();
-    };
+    let Some(end) = until(team, site, clock) else { return Markup::default() };
     html! {
         div.note.info role="status" {
             (Look::Info.shape())

@@ -6,6 +6,7 @@ use vedette_actions::wake;
 use vedette_domain::alerts::channel::Channel;
 use vedette_domain::alerts::channel_state::ChannelState;
 use vedette_domain::alerts::delivery::{OutboxEntry, Queued, place};
+use vedette_domain::alerts::fan_out::ChannelNews;
 use vedette_domain::id::{IssueId, TeamId};
 use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_domain::sites::tag::Tags;
@@ -71,15 +72,14 @@ async fn fan_outs(
     let mut body = EventBody::new(app, entry, entries);
     let mut fan_outs = Vec::new();
     for (channel, (state, delivery)) in channels.into_iter().zip(states) {
-        let off = off(channel, &state);
+        let (off, selects) = (off(channel, &state), channel.filter.selects(&tags));
         let news = match off {
-            Some(_) => channel.missed_while_off(delivery, entry, now),
-            None => channel.news(delivery, entry, channel.filter.selects(&tags), now),
+            Some(_) => channel.missed_while_off(delivery, entry, selects, now),
+            None => channel.news(delivery, entry, selects, now),
         };
-        let Some(news) = news else { continue };
-        let (channel, delivery) = (channel.into(), news.delivery);
-        let mut fan_out = FanOut { channel, delivery, event: None, off };
-        if let Some(event) = news.event {
+        let Some(ChannelNews { delivery, event }) = news else { continue };
+        let mut fan_out = FanOut { channel: channel.into(), delivery, event: None, off };
+        if let Some(event) = event {
             let Some(content) = body.of(event, entry.at).await? else { return Ok(Vec::new()) };
             let place = place(entry.issue.rev, None);
             fan_out.event = Some(Queued::event(entry.issue.id, place, content, now));
@@ -91,7 +91,7 @@ async fn fan_outs(
 
 /// Whether the channel has something to do now.
 fn is_due(FanOut { delivery, event, .. }: &FanOut) -> bool {
-    event.is_some() || delivery.as_ref().is_some_and(|delivery| delivery.due.is_some())
+    event.is_some() || delivery.due.is_some()
 }
 
 /// The tags of the issue's site, if one of the channels is only about sites with some; none if the site is gone.

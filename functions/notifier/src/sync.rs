@@ -7,9 +7,8 @@ use vedette_actions::{look_again, send_again, wake};
 use vedette_domain::alerts::channel::Channel;
 use vedette_domain::alerts::delivery::{DeliveryState, Queued};
 use vedette_domain::id::{IssueId, TeamId};
-use vedette_domain::issues::record::Issue;
 use vedette_runtime::App;
-use vedette_store::{ChannelRef, unless_conflict};
+use vedette_store::{ChannelRef, IssueWithSite, unless_conflict};
 
 use crate::NotifierError;
 
@@ -101,7 +100,7 @@ async fn rebuild_asleep(
         for found in issues.values() {
             let issue = &found.issue;
             if !known.contains(&issue.id) && channel.follows(issue) && channel.was_there(issue) {
-                let is_added = add_missing_delivery(app, channel, issue).await?;
+                let is_added = add_missing_delivery(app, channel, found).await?;
                 rebuilt.missing += u64::from(is_added);
             }
         }
@@ -115,7 +114,7 @@ async fn rebuild_asleep(
 async fn add_missing_delivery(
     app: &App,
     channel: &Channel,
-    issue: &Issue,
+    IssueWithSite { issue, site, .. }: &IssueWithSite,
 ) -> Result<bool, NotifierError> {
     // The outbox is read after the issue: what is no longer there was fanned out.
     if !issue.lifecycle.is_active()
@@ -123,7 +122,8 @@ async fn add_missing_delivery(
     {
         return Ok(false);
     }
-    let is_for_people = channel.target.is_for_people();
-    let delivery = DeliveryState::of_unknown(issue, is_for_people, app.clock.now());
+    let (is_for_people, selects) =
+        (channel.target.is_for_people(), channel.filter.selects(&site.tags));
+    let delivery = DeliveryState::of_unknown(issue, is_for_people, selects, app.clock.now());
     Ok(unless_conflict(app.store.add_missing_delivery(channel.into(), &delivery, issue).await)?)
 }

@@ -21,7 +21,7 @@ pub(crate) async fn notify(app: &App, team: TeamId, site: SiteId) -> Result<(), 
     let Some(RunContext { site, state, team, settings }) = context else { return Ok(()) };
     let Some(not_run) = state.unchecked() else { return Ok(()) };
     let is_expected = !app.service.runs(Tool::Status, &team, &settings)
-        || team.windows.until(site.id, now, now).is_some();
+        || team.windows.until(site.id, &site.tags, now, now).is_some();
     if not_run.notice_due() > now || is_expected || not_run.is_of_service() {
         return Ok(());
     }

@@ -94,5 +94,6 @@ fn facts_of(
         cadence_minutes,
         cadence: cadence.unwrap_or(SignedDuration::MAX),
         active: active.map(|(fingerprint, _)| *fingerprint).collect(),
+        tags: stored.site.tags.clone(),
     })
 }

@@ -155,7 +155,8 @@ async fn rebuild_timers(
     for tool in Tool::ALL.into_iter().filter(runs) {
         let (policy, now) = (ToolPolicy::of(tool, &settings), app.clock.now());
         let state = stored.tool(tool)?;
-        let maintenance = team.team.windows.until(stored.site.id, now, now);
+        let site = &stored.site;
+        let maintenance = team.team.windows.until(site.id, &site.tags, now, now);
         let time_scale = app.service.time_scale;
         let Some(next) = state.with_missing_timer(&policy, time_scale, maintenance, now) else {
             continue;

@@ -246,8 +246,11 @@ fn typed(shape: &InputShape, text: &Value) -> Value {
     }
 }
 
-/// A duration as minutes, rounded up.
+/// A duration as minutes, rounded up. An empty one is null.
 fn minutes(field: &'static InputField, text: &str) -> Result<Value, String> {
+    if text.is_empty() && field.is_nullable() {
+        return Ok(text.into());
+    }
     let seconds = args::duration(text)?.as_secs();
     checked(field, (seconds.saturating_add(59) / 60).max(1).to_string().into())
         .map_err(|_| (field.limit)().trim_end_matches('.').to_lowercase())

@@ -70,7 +70,7 @@ pub(crate) struct Add {
     team: TeamId,
     #[command(flatten)]
     window: Given<NewWindow>,
-    /// A site that it is for, by its UUID or URL; all sites of the team if omitted
+    /// A site that it is for, by its UUID or URL; without --site and --selector, all sites of the team
     #[arg(long = "site", value_name = "SITE")]
     sites: Vec<String>,
 }
@@ -80,7 +80,7 @@ pub(crate) struct Start {
     /// The sites that it is for, by their UUIDs or URLs
     #[arg(value_name = "SITE", required_unless_present = "team")]
     sites: Vec<String>,
-    /// All sites of this team
+    /// All sites of this team, or those that --selector matches
     #[arg(long, value_parser = args::team_id, conflicts_with = "sites")]
     team: Option<TeamId>,
     #[command(flatten)]
@@ -96,7 +96,7 @@ pub(crate) struct StartingNow;
 
 impl Offer for StartingNow {
     type Input = NewWindow;
-    const NAMES: &'static [&'static str] = &["name", "duration_minutes"];
+    const NAMES: &'static [&'static str] = &["name", "duration_minutes", "selector"];
 }
 
 impl Command {
@@ -221,8 +221,10 @@ fn shown(window: Value) -> Record<Value> {
         (None, Some(start)) => format!("from {start}"),
         (None, None) => "over".to_owned(),
     };
-    let sites =
-        window["sites"].as_array().map_or_else(|| "all".to_owned(), |of| of.len().to_string());
+    let sites = match &window["sites"] {
+        Value::Array(sites) => sites.len().to_string(),
+        _ => window["selector"].as_str().unwrap_or("all").to_owned(),
+    };
     let minutes = window["duration_minutes"].as_i64().unwrap_or_default();
     let recurs = recurs(&window).unwrap_or_else(|| "once".to_owned());
     Record::of(window)

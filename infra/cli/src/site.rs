@@ -3,12 +3,11 @@
 mod named;
 
 use clap::{Args, Subcommand};
-use serde::Deserialize as _;
 use serde_json::{Value, json};
 use vedette_domain::id::TeamId;
 use vedette_domain::sites::input::NewSite;
 use vedette_domain::sites::selector::{SELECTOR_HELP, Selector};
-use vedette_domain::sites::tag::{Tag, Tags};
+use vedette_domain::sites::tag::Tag;
 
 use self::named::find;
 use crate::api::{Api, Call};
@@ -105,14 +104,16 @@ impl Command {
             Self::List(list) => {
                 let sites = list.run(api).await?.into_iter().map(shown);
                 let listed = &["site", "name", "url", "last check", "tags"];
-                return Ok(out.show(&Records::new("There are no sites.\n", listed, sites))?);
+                let none = list.none();
+                return Ok(out.show(&Records::new(none, listed, sites))?);
             }
             Self::Show { which } => which.find(api).await?,
             Self::Add(new) => new.run(api).await?,
             Self::Tag { which, change } => {
                 let site = which.find(api).await?;
                 // Every change of a site names its URL.
-                let edit = json!({ "url": site["url"], "tags": change.apply_to(&site)? });
+                let TagChange { add, remove } = change;
+                let edit = json!({ "url": site["url"], "add_tags": add, "remove_tags": remove });
                 api.call(&call("sites.update", &site).sending(edit)).await?
             }
             Self::Delete { which } => {
@@ -138,6 +139,14 @@ fn call(route: &'static str, site: &Value) -> Call {
 }
 
 impl List {
+    /// What is said if there are none.
+    const fn none(&self) -> &'static str {
+        match self.selector.is_some() || self.search.is_some() {
+            true => "No site matches.\n",
+            false => "The team has no sites.\n",
+        }
+    }
+
     async fn run(&self, api: &Api<'_>) -> Result<Vec<Value>, Failure> {
         let mut list = Call::to("sites.list").of("team", self.team).with("sort", "name");
         if let Some(selector) = &self.selector {
@@ -155,19 +164,6 @@ impl Add {
         let others = [("url", self.address.as_str().into()), ("tags", json!(self.tags))];
         let create = Call::to("sites.create").of("team", self.team);
         api.call(&create.sending(self.described.body(others)?)).await
-    }
-}
-
-impl TagChange {
-    /// The tags of a site after the change. Those that it does not have need not be removed.
-    fn apply_to(&self, site: &Value) -> Result<Tags, Failure> {
-        let mut tags = match site.get("tags") {
-            Some(tags) => Tags::deserialize(tags).map_err(Failure::because)?,
-            None => Tags::new(),
-        };
-        tags.retain(|tag| !self.remove.contains(tag));
-        tags.extend(self.add.iter().cloned());
-        Ok(tags)
     }
 }
 

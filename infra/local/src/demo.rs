@@ -151,7 +151,7 @@ mod tests {
             let (_, state) =
                 store.site_tool(partition, Tool::Status).await.expect("read").expect("a site");
             failing += usize::from(state.failing_since.is_some());
-            in_maintenance += usize::from(calendar.until(site.id, now, now).is_some());
+            in_maintenance += usize::from(calendar.until(site.id, [], now, now).is_some());
             let newest = state.automatic.expect("a check").check;
             packed += usize::from(newest.block.is_some());
             let last = newest.id.created_at();

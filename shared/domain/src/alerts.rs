@@ -23,6 +23,7 @@ pub mod delivery_run;
 pub mod due;
 pub mod ended;
 pub mod fan_out;
+pub mod forecast;
 pub mod host_limit;
 pub mod link;
 pub mod mail;

@@ -5,6 +5,7 @@ pub mod body;
 pub mod days;
 pub mod error;
 pub mod events;
+pub mod forecast;
 mod gzip;
 mod header;
 pub mod history;

@@ -47,7 +47,7 @@ pub struct FanOut {
     /// The channel.
     pub channel: ChannelRef,
     /// What it knows about the issue, with the time to look at it again.
-    pub delivery: Option<DeliveryState>,
+    pub delivery: DeliveryState,
     /// The event itself, for a channel that is notified of every event.
     pub event: Option<Queued>,
     /// Why the channel is off, if it is. Writing depends on the channel still being off.
@@ -184,10 +184,8 @@ impl Store {
                 }
                 None => {}
             }
-            if let Some(delivery) = delivery {
-                let unchanged = Condition::after(delivery.rev - 1);
-                transaction = transaction.put(channel.delivery_state_item(delivery)?, unchanged);
-            }
+            let unchanged = Condition::after(delivery.rev - 1);
+            transaction = transaction.put(channel.delivery_state_item(delivery)?, unchanged);
             if let Some(event) = event {
                 transaction = transaction.put(channel.queued_item(event)?, Condition::Absent);
             }

@@ -40,10 +40,38 @@ async fn what_is_omitted_stays_as_it_is() {
     assert_eq!(renamed.body["data"]["selector"], "env:prod, !legacy");
     let all = client.patch(&path, &json!({ "selector": null })).await;
     assert_eq!(all.body["data"].get("selector"), None, "{all:?}");
+    let times = client.patch(&path, &json!({ "delay_minutes": 10, "repeat_minutes": 30 })).await;
+    let data = &times.body["data"];
+    assert_eq!((&data["delay_minutes"], &data["repeat_minutes"]), (&json!(10), &json!(30)));
+    for (minutes, why) in [(0, "must be at least 1"), (1_441, "must not be greater than 1440")] {
+        let refused = client.patch(&path, &json!({ "delay_minutes": minutes })).await;
+        assert_invalid(&refused, "delay_minutes", &format!("The delay_minutes field {why}."));
+    }
+    let at_once = client.patch(&path, &json!({ "delay_minutes": null })).await;
+    let data = &at_once.body["data"];
+    assert_eq!((data.get("delay_minutes"), &data["repeat_minutes"]), (None, &json!(30)));
     let wrong = client.patch(&path, &json!({ "tools": ["ping"] })).await;
     assert!(wrong.status == 422 && wrong.body["errors"]["tools.0"].is_array(), "{wrong:?}");
     let unknown = client.patch(&path, &json!({ "kind": "ntfy" })).await;
     assert_invalid(&unknown, "kind", "The kind field is not known.");
+}
+
+#[tokio::test]
+async fn a_program_gets_each_event_when_it_happens() {
+    let (service, owner) = Service::with_team().await;
+    let program = json!({ "kind": "webhook", "url": "https://ops.example.com/alerts" });
+    let (path, _) = add(&service, &owner, program.clone()).await;
+    for field in ["delay_minutes", "repeat_minutes"] {
+        let why = format!("The {field} field is only for channels that people read.");
+        let refused = service.client(&owner).patch(&path, &json!({ field: 5 })).await;
+        assert_invalid(&refused, field, &why);
+        let mut other = program.clone();
+        (other["url"], other[field]) = (json!("https://ops.example.com/others"), json!(5));
+        let list = format!("/teams/{}/channels", owner.team);
+        assert_invalid(&service.client(&owner).post(&list, &other).await, field, &why);
+        let unset = service.client(&owner).patch(&path, &json!({ field: null })).await;
+        assert_eq!(unset.status, 200, "{unset:?}");
+    }
 }
 
 /// Adds a channel. Returns its path, and the channel as it is stored.

@@ -58,6 +58,44 @@ async fn a_window_without_a_start_starts_now_and_is_for_all_sites() {
 }
 
 #[tokio::test]
+async fn a_window_is_for_the_sites_that_a_selector_matches() {
+    let (service, owner) = Service::with_team().await;
+    let body = json!({ "selector": "Env:prod,!legacy", "sites": null, "duration_minutes": 30 });
+    let answer = post(&service, &owner, &body).await;
+    insta::assert_snapshot!(answer.shown(), @r#"
+    201 {
+      "data": {
+        "active_until": "2026-11-20T10:24:00+00:00",
+        "duration_minutes": 30,
+        "name": "Maintenance",
+        "next_starts_at": null,
+        "recurrence": null,
+        "selector": "env:prod, !legacy",
+        "sites": null,
+        "starts_at": "2026-11-20T09:54:00",
+        "time_zone": "UTC",
+        "uuid": "00000000-0000-4000-8000-000000000004"
+      }
+    }
+    "#);
+    for none in [json!(null), json!(" ")] {
+        let body = json!({ "selector": none, "duration_minutes": 30 });
+        let answer = post(&service, &owner, &body).await;
+        assert_eq!((answer.status, answer.body["data"].get("selector")), (201, None), "{answer:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_window_has_no_selector_beside_sites() {
+    let (service, owner) = Service::with_team().await;
+    let site = new_site(&service, &owner, "https://shop.example").await;
+    let body = json!({ "selector": "env:prod", "sites": [site], "duration_minutes": 30 });
+    let message =
+        "A maintenance window can have sites or a selector, but not both. Clear one of them.";
+    assert_invalid(&post(&service, &owner, &body).await, "selector", message);
+}
+
+#[tokio::test]
 async fn invalid_windows_are_refused_and_change_nothing() {
     let (service, owner) = Service::with_team().await;
     let other = new_team(&service.test, Plan::Agency).await;
@@ -83,6 +121,11 @@ async fn invalid_windows_are_refused_and_change_nothing() {
             "sites",
             json!([foreign]),
             "The maintenance window names a site that the team does not have.",
+        ),
+        (
+            "selector",
+            json!("env=prod"),
+            "The selector field must be a selector such as env:prod, team in (shop,web), !legacy.",
         ),
         (
             "starts_at",

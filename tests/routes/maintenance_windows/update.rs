@@ -33,6 +33,35 @@ async fn a_window_changes_in_what_was_sent() {
 }
 
 #[tokio::test]
+async fn a_selector_replaces_sites_if_they_are_cleared() {
+    let (service, owner) = Service::with_team().await;
+    let site = new_site(&service, &owner, "https://shop.example").await;
+    let window = added(&service, &owner, &weekly()).await;
+    let client = service.client(&owner);
+    let both =
+        "A maintenance window can have sites or a selector, but not both. Clear one of them.";
+    for (body, shown) in [
+        (json!({ "selector": "env:prod" }), Some((json!(null), Some("env:prod")))),
+        (json!({ "sites": [site] }), None),
+        (json!({ "sites": [site], "selector": "" }), Some((json!([site]), None))),
+        (json!({ "selector": "env" }), None),
+        (json!({ "sites": null, "selector": "env" }), Some((json!(null), Some("env")))),
+        (json!({ "name": "Patches" }), Some((json!(null), Some("env")))),
+        (json!({ "selector": null }), Some((json!(null), None))),
+    ] {
+        let answer = client.patch(&window, &body).await;
+        let Some((sites, selector)) = shown else {
+            assert_invalid(&answer, "selector", both);
+            continue;
+        };
+        let data = client.get(&window).await.body["data"].clone();
+        assert_eq!((answer.status, &answer.body["data"]), (200, &data), "{body}");
+        let found = data.get("selector").map(|selector| selector.as_str().expect("a text"));
+        assert_eq!((&data["sites"], found), (&sites, selector), "{body}");
+    }
+}
+
+#[tokio::test]
 async fn a_site_that_is_gone_does_not_keep_a_window_from_changing() {
     let (service, owner) = Service::with_team().await;
     let site = new_site(&service, &owner, "https://shop.example").await;

@@ -2,6 +2,7 @@
 
 use vedette_actions::save_site;
 use vedette_domain::sites::input::SiteEdit;
+use vedette_domain::sites::tag::SITE_TAGS_MAX;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::resource::SiteResource;
@@ -22,6 +23,10 @@ pub(crate) async fn handle(
     let settings = access.settings();
     let overrides = overrides.map(|sent| site.overrides.replaced_by(sent, &settings));
     let next = edit.apply_to(site, overrides, access.has_learnt_records()?);
+    if next.tags.len() > SITE_TAGS_MAX {
+        let why = format!("The site would have more than {SITE_TAGS_MAX} tags.");
+        return Err(ApiError::invalid("add_tags", why));
+    }
     save_site(context.app, &mut access, next, context.caller.by()).await?;
 
     let retention = access.team.retention(now);

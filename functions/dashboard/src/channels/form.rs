@@ -6,7 +6,7 @@ use vedette_domain::alerts::channel::{
     Target, TargetEdit, TargetField,
 };
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::input::{FieldPresence, Input as _, InputField};
+use vedette_domain::input::{FieldPresence, Input as _, InputField, InputShape};
 use vedette_domain::issues::Severity;
 use vedette_domain::sites::selector::SELECTOR_HELP;
 use vedette_http::validation::{Fields, ValidationError, YES};
@@ -94,7 +94,7 @@ pub(super) fn form(team: &TeamWithSettings, kind: ChannelKind, input: &FormInput
                         (secret.input(&name, "text", (&*field.label(), field.help)))
                     }
                 }
-                (wanted(input))
+                (wanted(kind, input))
                 div.row {
                     @if offers_test(kind) {
                         button.main name=(TEST) value=(YES) { "Send test and add" }
@@ -169,8 +169,8 @@ pub(super) fn no_mail() -> Markup {
     }
 }
 
-/// The controls for what a channel is told.
-fn wanted(input: &FormInput) -> Markup {
+/// The controls for what a channel of a kind is told, and when.
+fn wanted(kind: ChannelKind, input: &FormInput) -> Markup {
     let sites = format!("Leave it empty for all sites. {SELECTOR_HELP}");
     let control = |field: &InputField| match field.name {
         "events" => {
@@ -183,6 +183,7 @@ fn wanted(input: &FormInput) -> Markup {
         "selector" => input.input_like(field.name, (&*field.label(), &*sites), "env:prod, !legacy"),
         _ => Markup::default(),
     };
+    let is_time = |field: &&InputField| matches!((field.shape)(), InputShape::Minutes(_));
     html! {
         div.stack.gm {
             div {
@@ -190,6 +191,13 @@ fn wanted(input: &FormInput) -> Markup {
                 p.help { "Select none to send all." }
             }
             @for field in ChannelInput::FIELDS { (control(field)) }
+            @if kind != ChannelKind::Webhook {
+                div.cols {
+                    @for field in ChannelInput::FIELDS.iter().filter(is_time) {
+                        (input.control(field))
+                    }
+                }
+            }
         }
     }
 }
@@ -213,7 +221,7 @@ pub(super) fn edit_form(channel: &Channel, input: &FormInput) -> Markup {
                         }
                     }
                 }
-                (wanted(input))
+                (wanted(kind, input))
                 @if kind.target_fields().is_empty() {
                     p.help { "To send them to another address, add another channel and delete this one." }
                 }

@@ -14,6 +14,7 @@ use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_store::{ChannelRef, StoreError, TeamWithSettings};
 
+use super::forecast::Asked;
 use super::form::no_mail;
 use crate::clock::Clock;
 use crate::form::capitalized;
@@ -142,6 +143,7 @@ pub(super) async fn page(
     let store = &context.app.store;
     let role = context.member()?.caller.role_in(team.id())?;
     let may_manage = role.grants(Permission::ManageChannels);
+    let asked = Asked::read(context, team).await?;
     let channels = store.channels(team.id()).await?;
     let places: Vec<ChannelRef> = channels.iter().map(ChannelRef::from).collect();
     let states = store.states_and_tests_of_channels(&places).await?;
@@ -156,10 +158,14 @@ pub(super) async fn page(
     let clock = context.clock(Some(&team.team));
     let content = html! {
         @if refused.is_none() { (layout::notice(context, &NOTICES)) }
+        @if let Some(asked) = &asked { (asked.form(team)) }
         @if !rows.is_empty() {
             section.card aria-label="Channels" {
                 ul.rows {
-                    @for row in &rows { (one(row, &leads_to(row, &rows), clock, may_manage, problem_of(row))) }
+                    @for row in &rows {
+                        @let notified = asked.as_ref().and_then(|asked| asked.answer(context, team, (&row.channel, &row.state), clock));
+                        (one(row, &leads_to(row, &rows), clock, may_manage, problem_of(row), notified))
+                    }
                 }
             }
         }
@@ -189,6 +195,7 @@ fn one(
     clock: Clock<'_>,
     may_manage: bool,
     problem: Option<&str>,
+    notified: Option<Markup>,
 ) -> Markup {
     let Row { channel, state, is_tested, row_state, .. } = row;
     let kind = channel.target.kind();
@@ -198,6 +205,7 @@ fn one(
             span.face.l.sq.xl { (Icon::from(kind).shape()) }
             div.grow {
                 div.row { b { bdi { (channel.name) } } (look.bare(word)) }
+                @if let Some(notified) = notified { p { (notified) } }
                 p.quiet.small.cut { (kind.description().label) " · " bdi { (leads_to) } }
                 p.small.m1 {
                     (wanted(channel))
@@ -385,12 +393,15 @@ fn wanted(channel: &Channel) -> String {
         listed(filter.tools.iter().map(|tool| words::tool(*tool)).collect()),
         listed(filter.severities.iter().map(|severity| words::severity(*severity)).collect()),
     ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    let news = if parts.is_empty() { "All notifications".to_owned() } else { parts.join("; ") };
-    match &filter.selector {
-        Some(selector) => format!("{news} about {selector}"),
-        None => news,
+    let mut parts: Vec<String> = parts.into_iter().flatten().collect();
+    if parts.is_empty() {
+        parts.push("All notifications".to_owned());
     }
+    let selector = filter.selector.as_ref().map(|selector| format!("sites with {selector}"));
+    let delay = filter.delay_minutes.map(|minutes| format!("after {minutes} min"));
+    let repeat = filter.repeat_minutes.map(|minutes| format!("again every {minutes} min"));
+    parts.extend(selector.into_iter().chain(delay).chain(repeat));
+    parts.join("; ")
 }
 
 /// Where a channel leads. If another channel looks the same, it also shows the beginning of the URL's digest.

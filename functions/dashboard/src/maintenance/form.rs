@@ -8,6 +8,7 @@ use vedette_domain::accounts::team::Team;
 use vedette_domain::id::SiteId;
 use vedette_domain::input::Input;
 use vedette_domain::maintenance::{MaintenanceWindow, NewWindow, WindowResource};
+use vedette_domain::sites::selector::SELECTOR_HELP;
 use vedette_domain::time;
 use vedette_http::error::ApiError;
 use vedette_http::validation::ValidationError;
@@ -119,7 +120,7 @@ fn choice((value, words): (u32, &str)) -> Choice {
     Choice::new(value, words)
 }
 
-/// The fields, with the sites of the team to tick. All sites are meant if none is ticked.
+/// The fields, with the sites of the team to tick.
 fn fields(input: &FormInput, lengths: &[Choice], sites: &[DirectoryRow]) -> Markup {
     let repeats = REPEATS.map(|(rule, words)| Choice::new(rule, words));
     let chosen = input.all("sites").filter_map(SiteId::parse).collect();
@@ -137,6 +138,7 @@ fn fields(input: &FormInput, lengths: &[Choice], sites: &[DirectoryRow]) -> Mark
                         (input.chosen(field, &repeats))
                         (input.input(OTHER_RULE, "text", ("Other rule", "An RFC 5545 rule, such as FREQ=MONTHLY;BYDAY=2TU.")))
                     }
+                    "selector" => (input.input_like(field.name, (&*field.label(), SELECTOR_HELP), "env:prod, !legacy")),
                     "sites" => {
                         (offered.search(input))
                         (input.chosen(field, &sites))

@@ -92,7 +92,8 @@ pub(crate) async fn resume(
 
 /// The fields besides the expected records and the tags.
 fn fields() -> impl Iterator<Item = &'static InputField> {
-    SiteEdit::FIELDS.iter().filter(|field| ![RECORDS, tags::FIELD].contains(&field.name))
+    let is_other = |name: &str| name == RECORDS || name.ends_with(tags::FIELD);
+    SiteEdit::FIELDS.iter().filter(move |field| !is_other(field.name))
 }
 
 /// The settings that a site may take from its team.

@@ -363,6 +363,11 @@ impl SitesView<'_> {
         self.address(&SiteFilter { state, ..*self.wanted })
     }
 
+    fn is_in_maintenance(&self, row: &DirectoryRow) -> bool {
+        let (tags, now) = (self.directory.tags_of(row), self.clock.now);
+        self.team.windows.until(row.id, tags, now, now).is_some()
+    }
+
     fn status(&self, site: &Listed<'_>) -> Option<&ToolState> {
         self.found.states.get(&site.row.id.partition())
     }
@@ -535,7 +540,7 @@ fn row(view: &SitesView<'_>, site: &Listed<'_>) -> Markup {
                 div.l1.row.fix {
                     a.name.cut href={ "/sites/" (site.row.id) } { bdi { (site.row.name) } }
                     (tags::of_site(view, site.row))
-                    @if view.team.windows.until(site.row.id, view.clock.now, view.clock.now).is_some() { span.tag { "Maintenance" } }
+                    @if view.is_in_maintenance(site.row) { span.tag { "Maintenance" } }
                 }
                 div.host.cut title=(site.row.url) {
                     @if let Some(reason) = reason(view, site, status) {

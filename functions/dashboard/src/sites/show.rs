@@ -296,10 +296,11 @@ fn menu(view: &SiteView<'_>) -> Markup {
                     } @else {
                         p.head { "The team has turned off all checks." }
                     }
-                    @if team.windows.until(site.id, view.clock.now, view.clock.now).is_none() { (maintenance::menu(site)) }
+                    @if maintenance::until(team, site, view.clock).is_none() { (maintenance::menu(site)) }
                 }
                 a href=(path("checks")) { (Icon::Note.shape()) "History of checks" }
                 a href=(path("report")) { (Icon::Print.shape()) "Report" }
+                a href={ "/teams/" (team.id) "/channels?site=" (site.id) } { (Icon::Bell.shape()) "Who is notified" }
                 @if may_manage {
                     hr;
                     a.bad href=(path("delete")) { (Icon::Delete.shape()) "Delete site…" }

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use crate::output::{Record, Records, Show as _, instant_at, moment, text_at};
 
 pub(super) const NONE: &str = "The team has no channels, so nobody is notified of its issues.\n";
-pub(super) const LISTED: &[&str] = &["channel", "name", "kind", "to", "state", "delivered"];
+pub(super) const LISTED: &[&str] =
+    &["channel", "name", "kind", "to", "sites", "state", "delivered"];
 /// What is said below a signing key.
 pub(super) const KEY_SHOWN: &str = "\nThe key cannot be shown again.\n";
 
@@ -19,6 +20,11 @@ pub(super) fn shown(channel: Value) -> Record<Value> {
     };
     let [events, tools, severities, selector] =
         ["/events", "/tools", "/severities", "/selector"].map(wanted);
+    let minutes = |what: &str| match text_at(&channel, what) {
+        none if none == "-" => none,
+        some => format!("{some} minutes"),
+    };
+    let [delay, repeat] = ["/delay_minutes", "/repeat_minutes"].map(minutes);
     Record::of(channel)
         .field("channel", "/uuid")
         .field("name", "/name")
@@ -28,6 +34,8 @@ pub(super) fn shown(channel: Value) -> Record<Value> {
         .labeled("tools", tools)
         .labeled("severities", severities)
         .labeled("sites", selector)
+        .labeled("delay", delay)
+        .labeled("repeat", repeat)
         .field("state", "/state")
         .instant("confirmed", "/confirmed_at")
         .labeled("disabled", why)

@@ -123,8 +123,8 @@ async fn a_channel_is_added_and_its_url_is_never_shown() {
     "#);
     let listed = bench.run(&format!("channel list {team}")).await;
     insta::assert_snapshot!(listed.out, @r"
-    CHANNEL                               NAME  KIND   TO                         STATE  DELIVERED
-    03030303-0303-4303-8303-030303030303  Ops   slack  https://hooks.slack.com/…  on     -
+    CHANNEL                               NAME  KIND   TO                         SITES  STATE  DELIVERED
+    03030303-0303-4303-8303-030303030303  Ops   slack  https://hooks.slack.com/…  all    on     -
     ");
     let shown = bench.run(&format!("channel show {team} Ops")).await;
     insta::assert_snapshot!(shown.out, @r"
@@ -136,6 +136,8 @@ async fn a_channel_is_added_and_its_url_is_never_shown() {
     tools       ssl
     severities  critical warning
     sites       all
+    delay       -
+    repeat      -
     state       on
     confirmed   2026-11-20 09:54:00 UTC
     disabled    -
@@ -257,6 +259,8 @@ async fn a_webhook_shows_its_key_once_and_gets_a_new_one() {
     tools        all
     severities   all
     sites        all
+    delay        -
+    repeat       -
     state        on
     confirmed    2026-11-20 09:54:00 UTC
     disabled     -
@@ -297,6 +301,8 @@ async fn an_address_must_confirm_before_it_receives_alerts() {
     tools       all
     severities  all
     sites       all
+    delay       -
+    repeat      -
     state       unconfirmed
     confirmed   -
     disabled    -
@@ -425,6 +431,8 @@ async fn a_channel_is_disabled_and_enabled_by_hand() {
     tools       all
     severities  all
     sites       all
+    delay       -
+    repeat      -
     state       disabled
     confirmed   2026-11-20 09:54:00 UTC
     disabled    2026-11-20 09:54:00 UTC (disabled by an operator)

@@ -65,6 +65,24 @@ async fn a_window_starts_now_for_sites_or_for_a_team() {
 }
 
 #[tokio::test]
+async fn a_window_is_for_the_sites_that_a_selector_matches() {
+    let (bench, team) = arranged().await;
+    for command in [
+        format!("maintenance start --team {team} --selector env:prod --for 30m"),
+        format!("maintenance add {team} --selector env:prod --start 2026-11-29T02:00 --for 30m"),
+    ] {
+        let shown = bench.run(&command).await.out;
+        assert!(shown.contains("sites     env:prod\n"), "{shown}");
+    }
+    for window in listed(&bench, &team).await {
+        assert_eq!((&window["selector"], &window["sites"]), (&json!("env:prod"), &Value::Null));
+    }
+    let both = format!("maintenance start {SITE} --selector env:prod --for 30m");
+    let why = "A maintenance window can have sites or a selector, but not both. Clear one of them.";
+    assert_eq!(bench.refused(&both).await, why);
+}
+
+#[tokio::test]
 async fn a_window_ends_with_its_command_which_says_the_exit_code() {
     let (bench, team) = arranged().await;
     let folder = tempfile::tempdir().expect("a folder");

@@ -59,7 +59,7 @@ async fn sites_are_added_listed_and_deleted() {
     let refused = bench.refused("site delete blog.example.com").await;
     assert_eq!(refused, "no team monitors https://blog.example.com");
     bench.json("site delete new.example.com").await;
-    assert_eq!(bench.run(&list).await.out, "There are no sites.\n");
+    assert_eq!(bench.run(&list).await.out, "The team has no sites.\n");
 }
 
 #[tokio::test]
@@ -138,7 +138,7 @@ async fn what_cannot_be_a_site_or_a_tag_is_refused() {
     let taken = bench.refused(&format!("site add --team {team} https://old.example.com/")).await;
     assert_eq!(taken, "This URL is already monitored by the team.");
     let full = bench.refused(&format!("site tag old.example.com{}", many("--add"))).await;
-    assert_eq!(full, "The tags field must not have more than 10 items.");
+    assert_eq!(full, "The add_tags field must not have more than 10 items.");
     let unknown = bench.refused(&format!("site tag {SITE} --add legacy")).await;
     assert_eq!(unknown, format!("there is no site {SITE}"));
 }

@@ -1,11 +1,14 @@
 //! `/teams/{team}/channels`.
 
 use lambda_http::http::StatusCode;
+use serde_json::{Value, json};
+use vedette_domain::checks::tool::Tool;
+use vedette_domain::issues::Severity;
 use vedette_http::resource::{ChannelResource, NewChannelResource};
 
 use crate::operation::{Operation, Success};
-use crate::request;
 use crate::schemas::Schemas;
+use crate::{parameters, request};
 
 /// Operations on a channel.
 const OF_A_CHANNEL: &[&str] = &[
@@ -18,6 +21,26 @@ const OF_A_CHANNEL: &[&str] = &[
     "channels.delete",
 ];
 
+/// The issue of which channels would be notified.
+fn forecast() -> Vec<Value> {
+    let tools = json!({ "type": "string", "enum": Tool::ALL, "default": Tool::Status });
+    let severities =
+        json!({ "type": "string", "enum": Severity::ALL, "default": Severity::Critical });
+    // Not only an instant, so it has no format.
+    let times = json!({ "type": "string" });
+    vec![
+        parameters::uuid("site", "The site of an issue of which channels would be notified."),
+        parameters::query("tool", "The tool that would find the issue.", &tools),
+        parameters::query("severity", "The severity of the issue.", &severities),
+        parameters::query(
+            "at",
+            "When the issue would open; now if left out. A time without an offset is one of the \
+             team's zone.",
+            &times,
+        ),
+    ]
+}
+
 pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     let created = Success {
         status: StatusCode::CREATED,
@@ -29,8 +52,9 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             summary: "A team's channels",
             description: "An addition to the specification: where the team's alerts go, the \
                           oldest channel first, with recent failures and what waits. The list is \
-                          not paginated.",
-            query: Vec::new(),
+                          not paginated. With a site, each channel says when it would be notified \
+                          of an issue that nobody acknowledges.",
+            query: forecast(),
             body: None,
             success: Success::ok("The channels.", schemas.list::<ChannelResource<'static>>()),
         },

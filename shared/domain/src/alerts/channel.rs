@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::num::NonZeroU32;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -174,9 +175,9 @@ impl Channel {
     }
 }
 
-/// Which alerts a channel receives. An empty set lets everything through. The tags of a site decide when one of its
-/// issues opens, or later if the site gets other tags while the issue is active. A channel that was notified of an
-/// opening is notified of everything until the issue is over, even if the tags no longer match.
+/// Which alerts a channel receives, and when. An empty set lets everything through. The tags of a site decide when one
+/// of its issues opens, or later if the site gets other tags while the issue is active. A channel that was notified of
+/// an opening is notified of everything until the issue is over, even if the tags no longer match.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Filter {
@@ -189,6 +190,14 @@ pub struct Filter {
     /// Sites whose issues are sent, by their tags; all if `None`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<Selector>,
+    /// How many minutes after its opening people are notified of an issue that nobody has acknowledged by then; at once
+    /// if `None`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay_minutes: Option<NonZeroU32>,
+    /// How many minutes after each alert people are reminded of an issue until somebody acknowledges it; if `None`, at
+    /// the times in the team's settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeat_minutes: Option<NonZeroU32>,
 }
 
 /// A kind of news about an issue.

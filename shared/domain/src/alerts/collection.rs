@@ -1,5 +1,6 @@
 //! One alert about many issues. It names as many of them as fit into every channel.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
@@ -9,6 +10,8 @@ use super::compose::{AlertSubject, active};
 use super::text::{cut, one_line};
 use super::{Alert, AlertKind, Fact, Link, link};
 use crate::id::SiteId;
+use crate::sites::site::Site;
+use crate::sites::tag::Tag;
 
 /// An alert about many issues. The reader learns only about the issues that it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +43,7 @@ const _: () = assert!(NAMED_SIZE + 100 <= slack::SECTION);
 const _: () = assert!(NAMED_SIZE + 100 <= discord::TEXT);
 // A UTF-16 unit takes at most three bytes.
 const _: () = assert!(3 * (NAMED_SIZE + 600) <= teams::TEXTS);
-const _: () = assert!(NAMED_MAX + 4 <= teams::COUNT);
+const _: () = assert!(NAMED_MAX + 5 <= teams::COUNT);
 
 /// The size of a character in the channel that has the least room, of those without a room of their own.
 fn common_size(c: char) -> usize {
@@ -55,7 +58,7 @@ pub(crate) fn collect(
     now: Timestamp,
 ) -> Collection {
     let Collecting { kind, continues } = collecting;
-    let sites: BTreeSet<SiteId> = subjects.iter().map(|subject| subject.site.id).collect();
+    let sites: Sites = subjects.iter().map(|subject| (subject.site.id, subject.site)).collect();
     let mut fingerprints = subjects.iter().map(|subject| subject.issue.id.fingerprint());
     let first = fingerprints.next();
     let word = first.filter(|first| fingerprints.all(|other| other == *first)).map(active);
@@ -86,7 +89,10 @@ pub(crate) fn collect(
         state: state(kind, word, subjects),
         name,
         lines,
-        facts: vec![Fact { label: "Team", value: team.to_owned() }],
+        facts: in_common(&sites)
+            .into_iter()
+            .chain([Fact { label: "Team", value: team.to_owned() }])
+            .collect(),
         severity: severity.filter(|_| !kind.is_over()),
         site_url: None,
         link: base.map(|(base, team)| Link { text: "All events", url: link::events(base, team) }),
@@ -95,6 +101,28 @@ pub(crate) fn collect(
         at: now,
     };
     Collection { alert, named }
+}
+
+type Sites<'a> = BTreeMap<SiteId, &'a Site>;
+
+/// The tags that most of these sites have, if they are many: a cause may be behind what they have in common.
+fn in_common(sites: &Sites<'_>) -> Option<Fact> {
+    /// From how many sites on.
+    const MANY: usize = 5;
+    /// Tags that are named, the most frequent first.
+    const NAMED: usize = 3;
+    let all = sites.len();
+    let mut having: BTreeMap<&Tag, usize> = BTreeMap::new();
+    sites.values().flat_map(|site| &site.tags).for_each(|tag| *having.entry(tag).or_default() += 1);
+    // Four of five sites.
+    let mut common: Vec<_> = having.into_iter().filter(|(_, count)| count * 5 >= all * 4).collect();
+    common.sort_by_key(|(tag, count)| (Reverse(*count), *tag));
+    let named = common.iter().take(NAMED).map(|(tag, count)| match *count == all {
+        true => tag.to_string(),
+        false => format!("{tag} ({count} of {all})"),
+    });
+    let value = named.collect::<Vec<_>>().join(", ");
+    (all >= MANY && !value.is_empty()).then_some(Fact { label: "In common", value })
 }
 
 /// The current state in capitals: `word` describes each issue, if all have the same.
@@ -260,6 +288,25 @@ mod tests {
         let link = many.alert.link.expect("a link");
         let list = "https://monitor.test/teams/00000000-0000-0000-0000-000000000007/events";
         assert_eq!(link.url, list);
+    }
+
+    #[test]
+    fn an_alert_about_many_sites_says_what_most_of_them_have_in_common() {
+        let facts = |sites: &[&str]| {
+            let mut shops = shops(sites.len() as u128);
+            for ((site, _), tags) in shops.iter_mut().zip(sites) {
+                let tags = tags.split_whitespace().map(|tag| Tag::parse(tag).expect("a tag"));
+                site.tags = tags.collect();
+            }
+            let facts = collected(&shops, AlertKind::Opened, false).alert.facts;
+            let common = facts.into_iter().find(|fact| fact.label == "In common");
+            common.map(|fact| fact.value)
+        };
+        let most = ["a b:1 c", "a b:1", "a b:1 c", "a b:1 c", "a c d"];
+        assert_eq!(facts(&most).as_deref(), Some("a, b:1 (4 of 5), c (4 of 5)"));
+        assert_eq!(facts(&["a b c d"; 5]).as_deref(), Some("a, b, c"));
+        assert_eq!(facts(&["a", "a", "a", "b", "c"]), None, "three of five");
+        assert_eq!(facts(&["a"; 4]), None, "few");
     }
 
     #[test]

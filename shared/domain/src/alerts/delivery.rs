@@ -111,7 +111,7 @@ pub struct DeliveryState {
     #[serde(rename = "told", default, skip_serializing_if = "Option::is_none")]
     pub notified: Option<Notified>,
     /// The first opening that the channel may not have been notified of. If an issue that opened before is active,
-    /// people were notified that monitoring ended.
+    /// people were notified that monitoring ended, or the channel was not about the site when the issue opened.
     #[serde(with = "millisecond::required")]
     pub from: Timestamp,
     /// When to look again; `None` if nothing happens by itself.
@@ -140,10 +140,39 @@ impl DeliveryState {
     }
 
     /// The first delivery state of a channel that should know an active issue, but does not. A program is notified of
-    /// everything since the opening, and people of the current state.
-    pub fn of_unknown(issue: &Issue, is_for_people: bool, now: Timestamp) -> Self {
-        let missed = (!is_for_people).then(|| Missed::opening(issue));
-        Self { missed, ..Self::new(issue.id, issue.lifecycle.opened_at(), now) }
+    /// everything since the opening, and people of the current state. `selects` is whether the channel is about the
+    /// site.
+    pub fn of_unknown(issue: &Issue, is_for_people: bool, selects: bool, now: Timestamp) -> Self {
+        let new = Self::new(issue.id, issue.lifecycle.opened_at(), now);
+        match selects {
+            true => Self { missed: (!is_for_people).then(|| Missed::opening(issue)), ..new },
+            false => Self { due: None, from: new.after_opening(issue), ..new },
+        }
+    }
+
+    /// Leaves out an opening at which the channel is not about the site. If the site gets other tags while the issue is
+    /// active, the channel is notified of it after all.
+    pub(super) fn leave_out(&mut self, issue: &Issue) {
+        let outages = issue.timeline.outages();
+        let before = self.from..issue.lifecycle.opened_at();
+        let is_pending = self.notified.is_none()
+            && outages.iter().any(|outage| before.contains(&outage.opened_at));
+        // Otherwise an earlier outage would be left out, too, of which people still have to hear.
+        if !is_pending {
+            self.from = self.after_opening(issue);
+        }
+    }
+
+    /// Whether the channel would be notified of the end of an active issue only after it was notified of the opening.
+    pub(super) fn leaves_out(&self, issue: &Issue) -> bool {
+        self.notified.is_none() && issue.lifecycle.opened_at() < self.from
+    }
+
+    /// The delivery state before people are notified of an opening that was left out.
+    #[must_use]
+    pub(super) fn once_meant(&self, issue: &Issue, now: Timestamp) -> Self {
+        let from = issue.lifecycle.opened_at();
+        Self { from, due: Some(now), rev: self.rev + 1, ..self.clone() }
     }
 
     /// Keeps what is left of an issue whose site was deleted.
@@ -288,10 +317,10 @@ pub(crate) fn program_step(
     let opened_at = issue.lifecycle.opened_at();
     let notified = delivery.notified.filter(|notified| notified.opened_at == opened_at);
     let reminded_until = notified.map_or(opened_at, |notified| notified.reminded_until);
-    let next = next_reminder(issue, reminded_until, policy.escalation, policy.time_scale);
+    let next = next_reminder(issue, reminded_until, policy.reminders, policy.time_scale);
     let held = next.map(|next| issue.snoozed_until.map_or(next, |until| until.max(next)));
     match held {
-        Some(due) if due <= now => match policy.windows.until(policy.site, now, now) {
+        Some(due) if due <= now => match policy.maintenance_until(now) {
             Some(end) => ProgramStep::Wait { due: Some(end) },
             None => ProgramStep::Remind,
         },

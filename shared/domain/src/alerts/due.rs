@@ -1,20 +1,21 @@
 //! What a channel for people is notified of: the current state of an issue is compared with what the channel was
 //! notified of before.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::AlertKind;
 use super::channel::{Channel, EventKind, Filter};
 use super::ended::EndReason;
-use super::reminder::next_reminder;
+use super::reminder::{Reminders, next_reminder};
 use crate::accounts::team::Team;
 use crate::checks::schedule::TimeScale;
+use crate::clock::is_ahead;
 use crate::id::SiteId;
 use crate::issues::record::Issue;
 use crate::issues::{Lifecycle, Outage};
 use crate::maintenance::Windows;
-use crate::sites::settings::{Escalation, QuietTime, Settings};
+use crate::sites::settings::{QuietTime, Settings};
 use crate::sites::site::Site;
 use crate::sites::tag::Tags;
 use crate::time_zone::NamedZone;
@@ -43,10 +44,14 @@ pub struct AlertPolicy<'a> {
     pub windows: &'a Windows,
     /// The site of the issue.
     pub site: SiteId,
+    /// Its tags.
+    pub tags: &'a Tags,
     /// Whether the channel is about the site, by its tags.
     pub selects: bool,
     /// When reminders are sent.
-    pub escalation: &'a Escalation,
+    pub reminders: Reminders<'a>,
+    /// How long after an opening people are notified of it.
+    pub delay: SignedDuration,
     /// How long a monitoring minute is.
     pub time_scale: TimeScale,
     /// Why monitoring of the issue ended, if it did.
@@ -59,10 +64,12 @@ impl<'a> AlertPolicy<'a> {
     pub fn of(
         channel: &'a Channel,
         (team, settings): (&'a Team, &'a Settings),
-        site: &Site,
+        site: &'a Site,
         ended: Option<EndReason>,
         time_scale: TimeScale,
     ) -> Self {
+        let Filter { delay_minutes, repeat_minutes, .. } = channel.filter;
+        let delay = delay_minutes.map(|minutes| time_scale.minutes(minutes.get()));
         Self {
             ended,
             filter: &channel.filter,
@@ -71,10 +78,42 @@ impl<'a> AlertPolicy<'a> {
             zone: &team.zone,
             windows: &team.windows,
             site: site.id,
+            tags: &site.tags,
             selects: channel.filter.selects(&site.tags),
-            escalation: &settings.escalation,
+            reminders: match repeat_minutes {
+                Some(minutes) => Reminders::Repeat(minutes),
+                None => Reminders::Escalation(&settings.escalation),
+            },
+            delay: delay.and_then(|delay| delay.try_into().ok()).unwrap_or_default(),
             time_scale,
         }
+    }
+
+    /// When people are notified of an opening, unless somebody acknowledges it before.
+    fn announced_at(&self, opened_at: Timestamp) -> Timestamp {
+        opened_at.saturating_add(self.delay).unwrap_or(Timestamp::MAX)
+    }
+
+    /// Whether people would have been notified of an outage that is over, if nothing else had held the alert back.
+    fn announces(&self, outage: Outage) -> bool {
+        let announced_at = self.announced_at(outage.opened_at);
+        self.delay.is_zero()
+            || !outage.is_acknowledged && outage.ended_at.is_none_or(|end| end >= announced_at)
+    }
+
+    /// Until when the site is in maintenance now.
+    pub(super) fn maintenance_until(&self, now: Timestamp) -> Option<Timestamp> {
+        self.windows.until(self.site, self.tags, now, now)
+    }
+
+    /// Until when news about an active issue is held back that is due from `due` on: by a snooze, a maintenance window or
+    /// quiet time. `None` if it can be sent now.
+    fn held_until(&self, issue: &Issue, due: Timestamp, now: Timestamp) -> Option<Timestamp> {
+        let snoozed = issue.snoozed_until.filter(|until| *until > due.max(now));
+        snoozed
+            .or_else(|| (due > now).then_some(due))
+            .or_else(|| self.maintenance_until(now))
+            .or_else(|| self.quiet_time.until(now, self.zone))
     }
 }
 
@@ -204,18 +243,17 @@ pub fn due(
     now: Timestamp,
 ) -> Due {
     let opened_at = issue.lifecycle.opened_at();
+    let is_active = issue.lifecycle.is_active();
     if notified.is_none() && opened_at < policy.since {
         return Due::Nothing;
     }
-    if notified.is_none() && opened_at < from && !issue.lifecycle.is_active() {
+    if notified.is_none() && !is_active && (opened_at < from || !policy.selects) {
         return Due::Nothing;
     }
-    if notified.is_none() && !policy.selects {
-        return match issue.lifecycle.is_active() {
-            // The site may still get tags that match.
-            true => Due::Later { at: None, notified },
-            false => Due::Nothing,
-        };
+    let is_known = notified.is_some_and(|notified| notified.opened_at == opened_at);
+    if is_active && !is_known && !policy.selects {
+        // The site may still get tags that match. Those who know of an earlier opening are notified of the end.
+        return Due::Later { at: None, notified };
     }
     let wants = |kind| policy.filter.wants(kind, issue);
     let notify = |news, after| match policy.quiet_time.until(now, policy.zone) {
@@ -230,8 +268,11 @@ pub fn due(
                 notify(News::Resolved { before: before() }, None)
             }
             None if wants(EventKind::Opened) => {
-                let outages = outages(issue, from).collect();
-                notify(News::Missed { outages }, None)
+                let outages: Vec<_> = outages(issue, from).collect();
+                match outages.iter().any(|outage| policy.announces(*outage)) {
+                    true => notify(News::Missed { outages }, None),
+                    false => Due::Nothing,
+                }
             }
             // It wants only resolutions.
             None if wants(EventKind::Resolved) => notify(News::Resolved { before: before() }, None),
@@ -249,6 +290,15 @@ pub fn due(
     let known = match notified {
         Some(notified) if notified.opened_at == opened_at => notified,
         _ if wants(EventKind::Opened) => {
+            if !policy.delay.is_zero() && !is_ahead(opened_at, now) {
+                if issue.lifecycle.acknowledgement().is_some() {
+                    return Due::Later { at: None, notified };
+                }
+                let due = policy.announced_at(opened_at);
+                if let Some(at) = policy.held_until(issue, due, now) {
+                    return Due::Later { at: Some(at), notified };
+                }
+            }
             let notified = Notified { opened_at, reminded_until: now.max(opened_at) };
             return notify(News::Opened { before: before() }, Some(notified));
         }
@@ -261,20 +311,11 @@ pub fn due(
     if !wants(EventKind::Reminder) {
         return later(None);
     }
-    let next = next_reminder(issue, known.reminded_until, policy.escalation, policy.time_scale);
+    let next = next_reminder(issue, known.reminded_until, policy.reminders, policy.time_scale);
     let Some(next) = next else { return later(None) };
-    if let Some(until) = issue.snoozed_until.filter(|until| *until > next.max(now)) {
-        return later(Some(until));
-    }
     let since = issue.snoozed_until.map_or(next, |until| until.max(next));
-    if next > now {
-        return later(Some(next));
-    }
-    if let Some(end) = policy.windows.until(policy.site, now, now) {
-        return later(Some(end));
-    }
-    if let Some(end) = policy.quiet_time.until(now, policy.zone) {
-        return later(Some(end));
+    if let Some(at) = policy.held_until(issue, next, now) {
+        return later(Some(at));
     }
     let notified = Notified { reminded_until: now, ..known };
     Due::Notify { news: News::StillActive { due: since }, notified: Some(notified) }

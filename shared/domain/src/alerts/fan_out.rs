@@ -10,8 +10,8 @@ use crate::issues::record::Issue;
 /// What a channel needs to learn about a change of an issue.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChannelNews {
-    /// What it then knows about the issue, if that changes.
-    pub delivery: Option<DeliveryState>,
+    /// What it then knows about the issue.
+    pub delivery: DeliveryState,
     /// The event for a program. For people, the delivery state decides.
     pub event: Option<EventKind>,
 }
@@ -36,12 +36,13 @@ impl Channel {
         selects: bool,
         now: Timestamp,
     ) -> Option<ChannelNews> {
-        if delivery.is_none() && !self.was_there(&entry.issue) {
+        let is_opening = entry.event == Some(EventKind::Opened);
+        // A channel that follows an issue has a delivery state until the issue is over and the outbox says so.
+        if delivery.is_none() && !(is_opening && self.was_there(&entry.issue)) {
             return None;
         }
         let opened_at = entry.issue.lifecycle.opened_at();
         let is_for_people = self.target.is_for_people();
-        let is_opening = entry.event == Some(EventKind::Opened);
         let is_ended = |delivery: &DeliveryState| !is_for_people && delivery.notified.is_none();
         // What a channel has missed is derived from the timeline, which includes this change. A program that was
         // notified that monitoring ended does not need to hear of a resolution.
@@ -51,55 +52,67 @@ impl Channel {
             Some(delivery) => delivery.missed.is_none() && !is_ended(delivery),
         };
         let mut delivery = match delivery {
-            Some(delivery) => {
-                Some(DeliveryState { due: Some(now), rev: delivery.rev + 1, ..delivery })
-            }
-            None => is_opening.then(|| {
-                let new = DeliveryState::new(entry.issue.id, opened_at, now);
-                // If the site gets other tags, they make it due.
-                DeliveryState { due: new.due.filter(|_| selects), ..new }
-            }),
+            Some(delivery) => DeliveryState { due: Some(now), rev: delivery.rev + 1, ..delivery },
+            // If the site gets other tags, they make it due.
+            None => DeliveryState {
+                due: selects.then_some(now),
+                ..DeliveryState::new(entry.issue.id, opened_at, now)
+            },
         };
-        if let Some(delivery) = &mut delivery {
-            if is_opening && delivery.missed.is_none() && !is_for_people {
-                // A program is notified of an opening by the event itself.
-                let notified = Notified { opened_at, reminded_until: opened_at };
-                delivery.notified = learns.then_some(notified);
-            }
-            if delivery.missed.is_some() || is_for_people && delivery.notified.is_some() {
-                delivery.note_deletion(entry);
-            }
+        if is_opening && !selects {
+            delivery.leave_out(&entry.issue);
+        }
+        if is_opening && delivery.missed.is_none() && !is_for_people {
+            // A program is notified of an opening by the event itself.
+            let notified = Notified { opened_at, reminded_until: opened_at };
+            delivery.notified = learns.then_some(notified);
+        }
+        if delivery.missed.is_some() || is_for_people && delivery.notified.is_some() {
+            delivery.note_deletion(entry);
         }
         let wanted = entry.event.filter(|event| self.filter.wants(*event, &entry.issue));
         let event = wanted.filter(|_| !is_for_people && learns);
-        (delivery.is_some() || event.is_some()).then_some(ChannelNews { delivery, event })
+        Some(ChannelNews { delivery, event })
     }
 
-    /// What is recorded about a change of an issue while the channel is off: the first transition that it misses. The
-    /// others follow from the issue's timeline. `None` if nothing needs to be recorded.
+    /// What is recorded about a change of an issue while the channel is off: the first transition that it misses, if it
+    /// is about the site by then or knows of the opening. The others follow from the issue's timeline. `None` if nothing
+    /// needs to be recorded.
     pub fn missed_while_off(
         &self,
         delivery: Option<DeliveryState>,
         entry: &OutboxEntry,
+        selects: bool,
         now: Timestamp,
     ) -> Option<ChannelNews> {
         let is_opening = entry.event == Some(EventKind::Opened);
-        let is_resolution =
-            entry.event == Some(EventKind::Resolved) && !self.target.is_for_people();
         let before = match delivery {
             Some(delivery) => delivery,
-            // A program's delivery state is deleted when its issue is over, which may happen before the outbox reports
-            // the resolution. The program must hear of the resolution as well.
-            None if (is_opening || is_resolution) && self.was_there(&entry.issue) => {
+            None if is_opening && self.was_there(&entry.issue) => {
                 let opened_at = entry.issue.lifecycle.opened_at();
                 DeliveryState { rev: 0, ..DeliveryState::new(entry.issue.id, opened_at, now) }
             }
             None => return None,
         };
+        let is_missed = match is_opening {
+            true => selects,
+            false => self.target.is_for_people() || before.notified.is_some(),
+        };
         let mut next = DeliveryState { due: None, rev: before.rev + 1, ..before.clone() };
-        next.missed = next.missed.or_else(|| entry.missed());
+        next.missed = next.missed.or_else(|| entry.missed().filter(|_| is_missed));
+        if is_opening && !selects {
+            next.leave_out(&entry.issue);
+            if !self.target.is_for_people() && next.missed.is_none() {
+                // The end of what it knew before is queued already.
+                next.notified = None;
+            }
+        }
         next.note_deletion(entry);
-        let is_noted = next.missed != before.missed || next.deleted != before.deleted;
-        is_noted.then_some(ChannelNews { delivery: Some(next), event: None })
+        let is_noted = before.rev == 0
+            || next.missed != before.missed
+            || next.from != before.from
+            || next.notified != before.notified
+            || next.deleted != before.deleted;
+        is_noted.then_some(ChannelNews { delivery: next, event: None })
     }
 }

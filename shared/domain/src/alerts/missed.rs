@@ -117,12 +117,12 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
-    use crate::alerts::channel::slack::Slack;
     use crate::alerts::channel::webhook::Webhook;
     use crate::alerts::channel::{
         Channel, Filter, LinkKey, SecretUrl, SigningKey, SigningKeys, Target,
     };
-    use crate::alerts::delivery::OutboxEntry;
+    use crate::alerts::delivery::{DeliveryState, OutboxEntry};
+    use crate::alerts::due::Notified;
     use crate::id::{ChannelId, IssueId, SiteId, TeamId, UserId};
     use crate::issues::record::resolve;
     use crate::issues::{Fingerprint, Lifecycle, Timeline};
@@ -199,26 +199,25 @@ mod tests {
         assert!(!is_too_much([], at(0)));
     }
 
-    /// The delivery state ends when the channel looks at the resolved issue. If the channel is then turned off before
-    /// the outbox is read, nothing else says that the program still needs the event.
     #[test]
-    fn a_program_that_is_off_notes_a_resolution_without_a_delivery_state() {
+    fn a_program_that_is_off_misses_a_resolution_if_it_knows_of_the_opening() {
         let team = TeamId(Uuid::from_u128(2));
         let resolved = resolve(issue(1), UserId(Uuid::from_u128(4)), at(6)).expect("it is open");
         let resolution = OutboxEntry::of(team, &resolved);
-        let noted_by = |target, since| {
-            let (id, key) =
-                (ChannelId(Uuid::from_u128(1)), LinkKey::from_random([7; LinkKey::BYTES]));
-            Channel::new(id, team, "Ops", target, Filter::default(), key, at(since))
-                .missed_while_off(None, &resolution, at(7))
-        };
         let url = SecretUrl::new("https://hooks.example.com/x");
         let keys = SigningKeys::new(SigningKey::from_random([7; SigningKey::BYTES]));
-        let program = Target::Webhook(Webhook { url: url.clone(), keys });
-        let news = noted_by(program.clone(), -1).expect("it is noted");
-        let missed = news.delivery.expect("a delivery state").missed.expect("a transition");
-        assert_eq!((missed.event, missed.at, missed.rev), (EventKind::Resolved, at(6), 2));
-        assert_eq!(noted_by(program, 1), None, "before its time");
-        assert_eq!(noted_by(Target::Slack(Slack { url }), -1), None, "they knew nothing");
+        let (id, key) = (ChannelId(Uuid::from_u128(1)), LinkKey::from_random([7; LinkKey::BYTES]));
+        let program = Target::Webhook(Webhook { url, keys });
+        let program = Channel::new(id, team, "Ops", program, Filter::default(), key, at(-1));
+        let missed = |notified: Option<Option<Notified>>| {
+            let new = DeliveryState::new(resolution.issue.id, at(0), at(0));
+            let delivery = notified.map(|notified| DeliveryState { notified, ..new });
+            program.missed_while_off(delivery, &resolution, true, at(7))?.delivery.missed
+        };
+        let notified = Notified { opened_at: at(0), reminded_until: at(0) };
+        let expected = Missed { event: EventKind::Resolved, at: at(6), rev: 2, queued: 0 };
+        assert_eq!(missed(Some(Some(notified))), Some(expected));
+        assert_eq!(missed(Some(None)), None, "the channel was not about the site");
+        assert_eq!(missed(None), None, "it was not there when the issue opened");
     }
 }

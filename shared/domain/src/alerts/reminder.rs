@@ -1,5 +1,7 @@
 //! When reminders of an active issue are due.
 
+use std::num::NonZeroU32;
+
 use jiff::{SignedDuration, Timestamp};
 
 use crate::checks::schedule::TimeScale;
@@ -15,19 +17,43 @@ const DAILY: u32 = 1_440;
 /// is worse than an outage.
 const DAYS_BEFORE_EXPIRY: [i64; 3] = [14, 7, 1];
 
+/// When people are reminded of an active issue.
+#[derive(Debug, Clone, Copy)]
+pub enum Reminders<'a> {
+    /// At these intervals from the opening.
+    Escalation(&'a Escalation),
+    /// This many minutes after each alert, until somebody acknowledges the issue.
+    Repeat(NonZeroU32),
+}
+
 /// The first reminder of an issue after an instant; `None` if there are no more.
-///
-/// Intervals count from the opening. The interval 0 is the alert of the opening itself.
 pub(crate) fn next_reminder(
     issue: &Issue,
+    after: Timestamp,
+    reminders: Reminders<'_>,
+    time_scale: TimeScale,
+) -> Option<Timestamp> {
+    let next = match reminders {
+        Reminders::Escalation(escalation) => {
+            next_interval(issue.lifecycle.opened_at(), after, escalation, time_scale)
+        }
+        Reminders::Repeat(_) if issue.lifecycle.acknowledgement().is_some() => None,
+        Reminders::Repeat(minutes) => after.checked_add(time_scale.minutes(minutes.get())).ok(),
+    };
+    next.into_iter().chain(next_before_expiry(issue, after)).min()
+}
+
+/// The first of the intervals from the opening that ends after an instant. The interval 0 is the alert of the opening
+/// itself.
+fn next_interval(
+    opened_at: Timestamp,
     after: Timestamp,
     escalation: &Escalation,
     time_scale: TimeScale,
 ) -> Option<Timestamp> {
-    let opened_at = issue.lifecycle.opened_at();
+    let day = SignedDuration::try_from(time_scale.minutes(DAILY)).ok()?;
     if is_ahead(opened_at, after) {
         // The issue opened before the clock was set back, so no interval can be counted from its opening.
-        let day = SignedDuration::try_from(time_scale.minutes(DAILY)).ok()?;
         return after.checked_add(day).ok().filter(|_| escalation.enabled);
     }
     let intervals =
@@ -37,11 +63,15 @@ pub(crate) fn next_reminder(
         if minutes != DAILY || once > after {
             return Some(once);
         }
-        let day = SignedDuration::try_from(time_scale.minutes(DAILY)).ok()?;
         let passed = after.duration_since(opened_at).as_nanos() / day.as_nanos().max(1);
         let days = i32::try_from(passed).ok()?.checked_add(1)?;
         opened_at.checked_add(day.checked_mul(days)?).ok()
     });
+    escalated.filter(|due| *due > after).min()
+}
+
+/// The first reminder after an instant of a domain that expires.
+fn next_before_expiry(issue: &Issue, after: Timestamp) -> Option<Timestamp> {
     let is_domain = issue.id.fingerprint() == Fingerprint::DnsDomainExpiring;
     let ends_at = issue.ends_at().filter(|_| is_domain);
     let expiry = ends_at.into_iter().flat_map(|expires_at| {
@@ -49,7 +79,7 @@ pub(crate) fn next_reminder(
             move |days: i64| expires_at.checked_sub(SignedDuration::from_hours(24 * days)).ok();
         DAYS_BEFORE_EXPIRY.into_iter().filter_map(before)
     });
-    escalated.chain(expiry).filter(|due| *due > after).min()
+    expiry.filter(|due| *due > after).min()
 }
 
 #[cfg(test)]
@@ -57,7 +87,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::id::{IssueId, SiteId};
+    use crate::id::{IssueId, SiteId, UserId};
+    use crate::issues::record::acknowledge;
     use crate::issues::{Lifecycle, Timeline};
 
     fn at(text: &str) -> Timestamp {
@@ -96,10 +127,13 @@ mod tests {
 
     /// The reminders after the opening, as long as there are any, five at most.
     fn reminders(fingerprint: Fingerprint, escalation: &Escalation) -> Vec<String> {
-        let issue = issue(fingerprint);
+        reminders_of(&issue(fingerprint), Reminders::Escalation(escalation))
+    }
+
+    fn reminders_of(issue: &Issue, of: Reminders<'_>) -> Vec<String> {
         let mut after = issue.lifecycle.opened_at();
         let mut reminders = Vec::new();
-        while let Some(next) = next_reminder(&issue, after, escalation, TimeScale::default())
+        while let Some(next) = next_reminder(issue, after, of, TimeScale::default())
             && reminders.len() < 5
         {
             reminders.push(next.to_string());
@@ -119,6 +153,25 @@ mod tests {
         assert_eq!(mixed[..2], ["2026-11-20T15:54:00Z".to_owned(), daily[0].clone()]);
         let off = Escalation { enabled: false, ..escalation(&[15]) };
         assert_eq!(reminders(Fingerprint::StatusDown, &off), [""; 0]);
+    }
+
+    #[test]
+    fn a_channel_of_its_own_pace_reminds_until_somebody_acknowledges() {
+        let repeat = Reminders::Repeat(NonZeroU32::new(30).expect("not 0"));
+        let down = issue(Fingerprint::StatusDown);
+        let expected = ["10:24", "10:54", "11:24", "11:54", "12:24"];
+        assert_eq!(
+            reminders_of(&down, repeat),
+            expected.map(|time| format!("2026-11-20T{time}:00Z"))
+        );
+        let by = UserId(uuid::Uuid::nil());
+        let known = |fingerprint| {
+            let issue = issue(fingerprint);
+            acknowledge(issue, by, at("2026-11-20T10:00:00Z")).expect("it is open").after
+        };
+        assert_eq!(reminders_of(&known(Fingerprint::StatusDown), repeat), [""; 0]);
+        let expiring = reminders_of(&known(Fingerprint::DnsDomainExpiring), repeat);
+        assert_eq!(expiring.len(), 3, "a domain must not be lost: {expiring:?}");
     }
 
     #[test]

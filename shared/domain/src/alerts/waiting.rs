@@ -1,6 +1,6 @@
 //! What people still need to hear about an issue, and when it is due.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::delivery::DeliveryState;
 use super::due::{AlertPolicy, Due, News, due};
@@ -18,7 +18,7 @@ pub struct Waiting {
 
 impl DeliveryState {
     /// What waits to be sent about an issue; `None` if people know everything. A reminder waits from the time when it
-    /// is due.
+    /// is due, and an opening from the start, also if the channel has a delay.
     pub fn waiting(
         &self,
         issue: &Issue,
@@ -26,7 +26,9 @@ impl DeliveryState {
         now: Timestamp,
     ) -> Option<Waiting> {
         let awake = QuietTime { enabled: false, ..*policy.quiet_time };
-        let awake = AlertPolicy { quiet_time: &awake, ..*policy };
+        let is_acknowledged = issue.lifecycle.acknowledgement().is_some();
+        let delay = if is_acknowledged { policy.delay } else { SignedDuration::ZERO };
+        let awake = AlertPolicy { quiet_time: &awake, delay, ..*policy };
         let Due::Notify { news, .. } = due(issue, self.notified, self.from, &awake, now) else {
             return None;
         };
@@ -39,17 +41,18 @@ impl DeliveryState {
 
 #[cfg(test)]
 mod tests {
-    use jiff::SignedDuration;
     use uuid::Uuid;
 
     use super::*;
     use crate::alerts::channel::Filter;
     use crate::alerts::due::Notified;
+    use crate::alerts::reminder::Reminders;
     use crate::checks::schedule::TimeScale;
     use crate::id::{IssueId, SiteId};
     use crate::issues::{Fingerprint, Lifecycle, Timeline};
     use crate::maintenance::Windows;
     use crate::sites::settings::{Escalation, TimeOfDay};
+    use crate::sites::tag::Tags;
     use crate::time_zone::NamedZone;
 
     fn at(text: &str) -> Timestamp {
@@ -95,8 +98,10 @@ mod tests {
                 zone: &NamedZone::utc(),
                 windows: &Windows::default(),
                 site: SiteId(Uuid::from_u128(7)),
+                tags: &Tags::new(),
                 selects: true,
-                escalation: &escalation,
+                reminders: Reminders::Escalation(&escalation),
+                delay: SignedDuration::ZERO,
                 time_scale: TimeScale::default(),
             };
             delivery.waiting(&issue, &policy, now)

@@ -55,7 +55,7 @@ impl Run {
     /// Until when the site is in maintenance, if the run began or ended in a maintenance window. Such a run is not an
     /// observation. `now` is when it ended.
     pub fn maintenance_until(&self, now: Timestamp) -> Option<Timestamp> {
-        self.team.windows.until(self.site.id, self.check.created_at(), now)
+        self.team.windows.until(self.site.id, &self.site.tags, self.check.created_at(), now)
     }
 
     /// When issues of a fingerprint open and resolve.

@@ -191,9 +191,9 @@ pub const fn instant() -> TextRule<Timestamp> {
 #[derive(Debug, Clone, Copy)]
 pub struct MinutesRule(pub u32);
 
-impl FieldRule<u32> for MinutesRule {
-    fn read(&self, field: &Field<'_>, errors: &mut Errors) -> Option<u32> {
-        field.integer(1..=self.0, errors)
+impl<T: TryFrom<u32>> FieldRule<T> for MinutesRule {
+    fn read(&self, field: &Field<'_>, errors: &mut Errors) -> Option<T> {
+        field.integer(1..=self.0, errors)?.try_into().ok()
     }
 
     fn shape(&self) -> InputShape {
@@ -201,7 +201,10 @@ impl FieldRule<u32> for MinutesRule {
     }
 
     fn limit(&self) -> String {
-        format!("At most {} days.", self.0 / (24 * 60))
+        match self.0 / (24 * 60) {
+            1 => "At most a day.".to_owned(),
+            days => format!("At most {days} days."),
+        }
     }
 }
 

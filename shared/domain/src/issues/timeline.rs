@@ -70,11 +70,13 @@ impl Timeline {
         for entry in &self.0 {
             match (entry.key, outages.last_mut()) {
                 (TimelineKey::Opened, _) => {
-                    outages.push(Outage { opened_at: entry.timestamp, ended_at: None });
+                    let opened_at = entry.timestamp;
+                    outages.push(Outage { opened_at, ended_at: None, is_acknowledged: false });
                 }
                 (TimelineKey::Resolved, Some(Outage { ended_at: end @ None, .. })) => {
                     *end = Some(entry.timestamp);
                 }
+                (TimelineKey::Acknowledged, Some(outage)) => outage.is_acknowledged = true,
                 (TimelineKey::Acknowledged | TimelineKey::Resolved, _) => {}
             }
         }
@@ -98,6 +100,8 @@ pub struct Outage {
     pub opened_at: Timestamp,
     /// When it ended, if it has.
     pub ended_at: Option<Timestamp>,
+    /// Whether somebody acknowledged it.
+    pub is_acknowledged: bool,
 }
 
 impl Outage {

@@ -9,6 +9,7 @@ use super::recurrence::Recurrence;
 use super::window::{DURATION_MAX_MINUTES, MaintenanceWindow, SITES_MAX, START, WINDOW_NAME_MAX};
 use crate::id::{SiteId, WindowId};
 use crate::input::{ListRule, MinutesRule, input, line};
+use crate::sites::selector::Selector;
 use crate::time_zone::NamedZone;
 
 /// The name of a window without a name of its own.
@@ -39,8 +40,13 @@ input! {
         #[form("Repeats")]
         #[option("repeat", "RULE")]
         recurrence: Clearable<Recurrence> = Recurrence::RULE;
-        /// The sites that the window is for; null for all sites of the team.
-        #[form("Sites", "Select none for all sites.")]
+        /// An addition to the specification: which sites the window is for, by their tags, such as env:prod, team in
+        /// (shop,web), !legacy. Sites join and leave as their tags change. A window cannot have both a selector and
+        /// sites: to change from one to the other, set the former to null.
+        #[form("Sites with tags")]
+        selector: Clearable<Selector> = Selector::RULE;
+        /// The sites that the window is for; null for all sites of the team, or for those that the selector matches.
+        #[form("Sites", "Select none for all sites, or for those with the tags above.")]
         #[option("-")]
         sites: Clearable<BTreeSet<SiteId>> = ListRule::new(1, SITES_MAX, SiteId::RULE);
     }
@@ -50,7 +56,8 @@ impl NewWindow {
     /// A window for all sites that starts now and takes so many minutes.
     pub fn lasting(duration_minutes: u32) -> Self {
         let (name, starts_at, time_zone) = (DEFAULT_NAME.to_owned(), None, None);
-        Self { name, duration_minutes, starts_at, time_zone, recurrence: None, sites: None }
+        let (recurrence, selector, sites) = (None, None, None);
+        Self { name, duration_minutes, starts_at, time_zone, recurrence, selector, sites }
     }
 
     /// The window, in the zone of its team unless it has another.
@@ -69,6 +76,7 @@ impl NewWindow {
             id,
             name: self.name,
             sites: self.sites,
+            selector: self.selector,
             start,
             zone,
             minutes: self.duration_minutes,
@@ -86,6 +94,7 @@ impl WindowEdit {
             id: kept.id,
             name: self.name.unwrap_or(kept.name),
             sites: self.sites.unwrap_or(kept.sites),
+            selector: self.selector.unwrap_or(kept.selector),
             start: self.starts_at.unwrap_or(kept.start),
             zone: self.time_zone.unwrap_or(kept.zone),
             minutes: self.duration_minutes.unwrap_or(kept.minutes),

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::window::MaintenanceWindow;
 use crate::id::{SiteId, WindowId};
+use crate::sites::selector::Selector;
 use crate::time::wire_time_or_null;
 
 /// A maintenance window.
@@ -21,8 +22,12 @@ pub struct WindowResource {
     pub uuid: WindowId,
     /// Display name.
     pub name: String,
-    /// The sites that it is for; null if it is for all sites of the team.
+    /// The sites that it is for; null if it is for all sites of the team, or has a selector.
     pub sites: Option<BTreeSet<SiteId>>,
+    /// An addition to the specification: which sites it is for, by their tags. Omitted if it has no selector.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "String", default))]
+    pub selector: Option<Selector>,
     /// When it first starts or started: a local time in its time zone, such as `2026-11-29T02:00:00`.
     pub starts_at: String,
     /// The IANA name of its time zone.
@@ -46,6 +51,7 @@ impl WindowResource {
             uuid: window.id,
             name: window.name.clone(),
             sites: window.sites.clone(),
+            selector: window.selector.clone(),
             starts_at: window.start.to_string(),
             time_zone: window.zone.name().to_owned(),
             duration_minutes: window.minutes,

@@ -12,6 +12,8 @@ use uuid::Uuid;
 use super::recurrence::RECURRENCE_MAX;
 use super::*;
 use crate::id::{SiteId, WindowId};
+use crate::sites::selector::Selector;
+use crate::sites::tag::{Tag, Tags};
 use crate::time_zone::NamedZone;
 
 fn at(text: &str) -> Timestamp {
@@ -31,6 +33,14 @@ fn window(zone: &str, start: &str, minutes: u32, rule: Option<&str>) -> Maintena
     };
     let zone = NamedZone::parse(zone).expect("a zone");
     new.into_window(WindowId(Uuid::from_u128(1)), &zone, Timestamp::UNIX_EPOCH)
+}
+
+fn tags(texts: &[&str]) -> Tags {
+    texts.iter().map(|text| Tag::parse(text).expect("a tag")).collect()
+}
+
+fn selected(selector: &str, window: MaintenanceWindow) -> MaintenanceWindow {
+    MaintenanceWindow { selector: Some(Selector::parse(selector).expect("a selector")), ..window }
 }
 
 /// The next starts of a window.
@@ -242,7 +252,7 @@ fn ending_an_instance_leaves_the_next_one() {
     let now = at("2026-11-29T02:10:00Z");
     let windows = Windows::default().with(once.clone(), now).expect("a window");
     let windows = windows.with(daily.clone(), now).expect("another");
-    assert_eq!(windows.until(site(1), now, now), Some(at("2026-11-29T03:00:00Z")));
+    assert_eq!(windows.until(site(1), [], now, now), Some(at("2026-11-29T03:00:00Z")));
     let windows = windows.with_ended(once.id, now).expect("it is active");
     assert_eq!(
         windows.iter().map(|it| it.id).collect::<Vec<_>>(),
@@ -250,10 +260,10 @@ fn ending_an_instance_leaves_the_next_one() {
         "it was the only one"
     );
     let windows = windows.with_ended(daily.id, now).expect("it is active");
-    assert_eq!(windows.until(site(1), now, now), None);
+    assert_eq!(windows.until(site(1), [], now, now), None);
     assert_eq!(windows.with_ended(daily.id, now), Err(WindowRefusal::NotActive));
     let tomorrow = at("2026-11-30T02:10:00Z");
-    assert_eq!(windows.until(site(1), tomorrow, tomorrow), Some(at("2026-11-30T03:00:00Z")));
+    assert_eq!(windows.until(site(1), [], tomorrow, tomorrow), Some(at("2026-11-30T03:00:00Z")));
     assert!(windows.without(daily.id, now).is_empty());
 }
 
@@ -273,8 +283,26 @@ fn a_run_is_in_a_window_that_any_of_its_instants_is_in() {
         ("2026-11-29T02:59:59Z", "2026-11-29T03:00:30Z", end),
         ("2026-11-29T03:00:00Z", "2026-11-29T03:00:30Z", None),
     ] {
-        assert_eq!(windows.until(site(1), at(from), at(to)), until, "{from} to {to}");
-        assert_eq!(windows.until(site(2), at(from), at(to)), None, "another site");
+        assert_eq!(windows.until(site(1), [], at(from), at(to)), until, "{from} to {to}");
+        assert_eq!(windows.until(site(2), [], at(from), at(to)), None, "another site");
+    }
+}
+
+#[test]
+fn a_window_with_a_selector_is_for_the_sites_whose_tags_match() {
+    let prod = selected("env:prod, !legacy", window("UTC", "2026-11-29T02:00", 60, None));
+    let windows = Windows::default().with(prod, at("2026-11-29T00:00:00Z")).expect("a window");
+    let (now, end) = (at("2026-11-29T02:30:00Z"), at("2026-11-29T03:00:00Z"));
+    for (texts, is_covered) in [
+        (&["env:prod"][..], true),
+        (&["env:prod", "team:shop"], true),
+        (&["env:prod", "legacy"], false),
+        (&["env:test"], false),
+        (&[], false),
+    ] {
+        let tags = tags(texts);
+        assert_eq!(windows.until(site(1), &tags, now, now), is_covered.then_some(end), "{texts:?}");
+        assert_eq!(windows.instances(site(1), &tags, now, end).len(), usize::from(is_covered));
     }
 }
 
@@ -291,7 +319,7 @@ fn the_instances_of_a_time_are_those_that_overlap_it() {
     let windows =
         windows.fold(Windows::default(), |all, window| all.with(window, now).expect("room"));
     let starts = |site, from, to| -> Vec<_> {
-        let found = windows.instances(site, at(from), at(to));
+        let found = windows.instances(site, [], at(from), at(to));
         found.into_iter().map(|instance| instance.start.to_string()).collect()
     };
     let [night, next, noon] =
@@ -312,6 +340,11 @@ fn windows_are_saved_only_if_they_will_be_active_and_fit() {
     assert_eq!(Windows::default().with(over, now), Err(WindowRefusal::Over));
     let off = window("UTC", "2026-11-29T01:00", 90, Some("FREQ=WEEKLY;BYDAY=MO"));
     assert_eq!(Windows::default().with(off, now), Err(WindowRefusal::OffRule));
+    let both = MaintenanceWindow {
+        sites: Some([site(1)].into()),
+        ..selected("env:prod", window("UTC", "2026-11-29T02:00", 60, None))
+    };
+    assert_eq!(Windows::default().with(both, now), Err(WindowRefusal::SitesAndSelector));
     let numbered = |number: u128| MaintenanceWindow {
         id: WindowId(Uuid::from_u128(number)),
         ..window("UTC", "2026-11-29T02:00", 60, None)
@@ -351,6 +384,11 @@ fn windows_are_stored_in_one_text() {
     let windows = Windows::default().with(one, now).expect("a window");
     let stored = serde_json::to_value(&windows).expect("a text");
     insta::assert_snapshot!(stored.as_str().expect("a text"), @r#"[{"i":"00000000-0000-0000-0000-000000000001","n":"Deployment","s":["00000000-0000-0000-0000-000000000007"],"a":"2026-11-29T02:00:00","z":"Europe/Berlin","m":60,"r":"FREQ=DAILY","e":"2026-11-28T02:30:00Z"}]"#);
+    assert_eq!(serde_json::from_value::<Windows>(stored).expect("windows"), windows);
+    let selected = selected("env:prod, !legacy", window("UTC", "2026-11-29T02:00", 60, None));
+    let windows = Windows::default().with(selected, now).expect("a window");
+    let stored = serde_json::to_value(&windows).expect("a text");
+    insta::assert_snapshot!(stored.as_str().expect("a text"), @r#"[{"i":"00000000-0000-0000-0000-000000000001","n":"Deployment","t":"env:prod, !legacy","a":"2026-11-29T02:00:00","z":"UTC","m":60}]"#);
     assert_eq!(serde_json::from_value::<Windows>(stored).expect("windows"), windows);
 }
 

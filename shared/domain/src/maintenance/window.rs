@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::recurrence::Recurrence;
 use crate::id::{SiteId, WindowId};
 use crate::input::{TextKind, TextRule};
+use crate::sites::selector::Selector;
+use crate::sites::tag::Tag;
 use crate::time_zone::NamedZone;
 
 /// The longest window, in minutes: 7 days.
@@ -46,9 +48,12 @@ pub struct MaintenanceWindow {
     /// Display name.
     #[serde(rename = "n")]
     pub name: String,
-    /// The sites that it is for; `None` for all sites of the team.
+    /// The sites that it is for; `None` for all sites of the team that the selector matches.
     #[serde(rename = "s", default, skip_serializing_if = "Option::is_none")]
     pub sites: Option<BTreeSet<SiteId>>,
+    /// Which tags the sites that it is for have; `None` if it names them or is for all.
+    #[serde(rename = "t", default, skip_serializing_if = "Option::is_none")]
+    pub selector: Option<Selector>,
     /// What the clocks of its zone show when it starts for the first time.
     #[serde(rename = "a")]
     pub start: DateTime,
@@ -88,9 +93,14 @@ impl MaintenanceWindow {
         (utc.local(second).datetime(), utc)
     }
 
-    /// Whether it is for a site.
-    pub fn covers(&self, site: SiteId) -> bool {
+    /// Whether it is for a site with these tags.
+    pub fn covers<'t>(
+        &self,
+        site: SiteId,
+        tags: impl IntoIterator<Item = &'t Tag> + Clone,
+    ) -> bool {
         self.sites.as_ref().is_none_or(|sites| sites.contains(&site))
+            && self.selector.as_ref().is_none_or(|selector| selector.matches(tags))
     }
 
     /// The instance that is active at an instant. If there are several, it is the one that ends last.

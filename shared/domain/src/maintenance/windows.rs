@@ -7,6 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::window::{DURATION_MAX_MINUTES, Instance, MaintenanceWindow};
 use crate::id::{SiteId, WindowId};
+use crate::sites::tag::Tag;
 
 /// The most windows of a team.
 pub const WINDOWS_MAX: usize = 50;
@@ -28,7 +29,7 @@ pub enum WindowRefusal {
     TooMany,
     /// The windows would take more than [`STORED_MAX`].
     #[error(
-        "The maintenance windows of the team list too many sites in total. Use one for all sites instead."
+        "The maintenance windows of the team take too much space. Use short selectors instead of lists of sites."
     )]
     TooLong,
     /// No instance of it would be active now or later.
@@ -37,6 +38,9 @@ pub enum WindowRefusal {
     /// Its first start is on a date that its rule leaves out.
     #[error("The maintenance window must start on a day of its recurrence.")]
     OffRule,
+    /// It has both sites and a selector.
+    #[error("A maintenance window can have sites or a selector, but not both. Clear one of them.")]
+    SitesAndSelector,
     /// It names a site that the team does not have.
     #[error("The maintenance window names a site that the team does not have.")]
     UnknownSite,
@@ -77,19 +81,31 @@ impl Windows {
         windows
     }
 
-    /// Until when a site is in maintenance, if any instant from one to the other is in a window that covers it: the
-    /// last end of these windows.
-    pub fn until(&self, site: SiteId, from: Timestamp, to: Timestamp) -> Option<Timestamp> {
+    /// Until when a site with these tags is in maintenance, if any instant from one to the other is in a window that
+    /// covers it: the last end of these windows.
+    pub fn until<'t>(
+        &self,
+        site: SiteId,
+        tags: impl IntoIterator<Item = &'t Tag> + Clone,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Option<Timestamp> {
         let (from, to) = (from.min(to), from.max(to));
-        let covering = self.0.iter().filter(|window| window.covers(site));
+        let covering = self.0.iter().filter(|window| window.covers(site, tags.clone()));
         let ends = covering.filter_map(|window| Some(window.started_by(to)?.end));
         ends.filter(|end| *end > from).max()
     }
 
-    /// The instances for a site that overlap a time, as far as the windows are still known: a window that is over is
-    /// dropped when the team changes another one.
-    pub fn instances(&self, site: SiteId, from: Timestamp, to: Timestamp) -> Vec<Instance> {
-        let covering = self.0.iter().filter(|window| window.covers(site));
+    /// The instances for a site with these tags that overlap a time, as far as the windows are still known: a window
+    /// that is over is dropped when the team changes another one.
+    pub fn instances<'t>(
+        &self,
+        site: SiteId,
+        tags: impl IntoIterator<Item = &'t Tag> + Clone,
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Vec<Instance> {
+        let covering = self.0.iter().filter(|window| window.covers(site, tags.clone()));
         let longest = SignedDuration::from_mins(DURATION_MAX_MINUTES.into());
         let of_window = |window: &MaintenanceWindow| {
             let first = window.next_after(from.saturating_sub(longest).unwrap_or(from));
@@ -107,6 +123,9 @@ impl Windows {
     ///
     /// Why it is not saved.
     pub fn with(&self, window: MaintenanceWindow, now: Timestamp) -> Result<Self, WindowRefusal> {
+        if window.sites.is_some() && window.selector.is_some() {
+            return Err(WindowRefusal::SitesAndSelector);
+        }
         if window.first_date() != Some(window.start.date()) {
             return Err(WindowRefusal::OffRule);
         }

@@ -30,6 +30,10 @@ input! {
         /// An addition to the specification: what the site has in common with others, as keys such as legacy or keys
         /// with values such as env:prod. Upper case becomes lower case. A team has at most 500 different tags.
         tags: Optional<Tags> = TAGS;
+        /// An addition to the specification: tags that the site gets beside those that it has. It has at most 10 then.
+        add_tags: ChangeOnly<Tags> = TAGS;
+        /// An addition to the specification: tags that the site loses, if it has them.
+        remove_tags: ChangeOnly<Tags> = TAGS;
         /// Whether broken-link crawls render pages with a browser.
         #[form("Render pages in a browser when checking links")]
         js_rendered: Optional<bool> = FlagRule, or false;
@@ -89,11 +93,14 @@ impl SiteEdit {
         let kept = self.url.map_or_else(|| site.clone(), |url| site.moved_to(url));
         let records = self.dns_expected_records.map(Option::unwrap_or_default);
         let clears = records.as_ref().is_some_and(BTreeMap::is_empty);
+        let mut tags = self.tags.unwrap_or(kept.tags);
+        tags.retain(|tag| self.remove_tags.as_ref().is_none_or(|removed| !removed.contains(tag)));
+        tags.extend(self.add_tags.into_iter().flatten());
         Site {
             overrides: overrides.unwrap_or(kept.overrides),
             name: self.name.unwrap_or(kept.name),
             notes: self.notes.unwrap_or(kept.notes),
-            tags: self.tags.unwrap_or(kept.tags),
+            tags,
             js_rendered: self.js_rendered.unwrap_or(kept.js_rendered),
             pinned: self.pinned.unwrap_or(kept.pinned),
             expected_records: records.unwrap_or(kept.expected_records),

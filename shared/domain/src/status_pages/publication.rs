@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use serde::{Deserialize, Serialize};
 
 use super::page::StatusPage;
-use super::publish::SiteFacts;
+use super::publish::{SiteFacts, covered};
 use crate::accounts::team::Team;
 use crate::checks::history::{day_of, day_start};
 use crate::id::{SiteId, StatusPageId, TeamId};
@@ -74,10 +74,8 @@ pub fn next_publication(
 ) -> Timestamp {
     let later = |wait: SignedDuration| now.saturating_add(wait).unwrap_or(Timestamp::MAX);
     let tomorrow = day_of(now).saturating_add(1.day());
-    let covering = team
-        .windows
-        .iter()
-        .filter(|window| page.components().any(|component| window.covers(component.site)));
+    let covering =
+        team.windows.iter().filter(|window| covered(page, window, sites).next().is_some());
     let edges = covering.flat_map(|window| {
         let end = window.active_at(now).map(|active| active.end);
         let start = window.next_after(now).map(|next| next.start);

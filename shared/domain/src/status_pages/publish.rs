@@ -20,6 +20,7 @@ use crate::checks::tool_state::ToolState;
 use crate::id::{ComponentId, SiteId};
 use crate::issues::Fingerprint;
 use crate::maintenance::MaintenanceWindow;
+use crate::sites::tag::{Tag, Tags};
 
 /// How long resolved incidents are shown.
 const INCIDENTS_SHOWN_FOR: SignedDuration = SignedDuration::from_hours(90 * 24);
@@ -43,6 +44,8 @@ pub struct SiteFacts {
     pub cadence: SignedDuration,
     /// Its active issues.
     pub active: Vec<Fingerprint>,
+    /// Its tags.
+    pub tags: Tags,
 }
 
 /// A site of which no check has completed for this many cadences is unknown to readers.
@@ -98,7 +101,7 @@ pub fn publish(
         offers_subscriptions: page.offers_subscriptions,
         today: day_of(now),
         groups,
-        windows: shown_windows(page, team, now),
+        windows: shown_windows(page, team, sites, now),
         incidents: shown_incidents(page, incidents, now),
     }
 }
@@ -159,7 +162,7 @@ fn published_component(
     now: Timestamp,
 ) -> PublishedComponent {
     let retention = team.retention(now);
-    let is_in_maintenance = team.windows.until(component.site, now, now).is_some();
+    let is_in_maintenance = team.windows.until(component.site, tags(site), now, now).is_some();
     let concerning = incidents
         .iter()
         .filter(|incident| !incident.is_resolved() && incident.components.contains(&component.id));
@@ -244,14 +247,19 @@ fn published_incident(
 }
 
 /// The windows that are active or start soon, each with its current or next instance, in the order in which they start.
-fn shown_windows(page: &StatusPage, team: &Team, now: Timestamp) -> Vec<PublishedWindow> {
+fn shown_windows(
+    page: &StatusPage,
+    team: &Team,
+    sites: &BTreeMap<SiteId, SiteFacts>,
+    now: Timestamp,
+) -> Vec<PublishedWindow> {
     let until = now.saturating_add(WINDOWS_SHOWN_AHEAD).unwrap_or(now);
     let mut windows: Vec<_> = team
         .windows
         .iter()
         .filter_map(|window| {
             let instance = window.active_at(now).or_else(|| window.next_after(now))?;
-            let components = covered(page, window);
+            let components: Vec<_> = covered(page, window, sites).collect();
             (instance.start < until && !components.is_empty()).then(|| PublishedWindow {
                 id: window_id(page, window, instance.start),
                 name: match page.names_windows {
@@ -268,9 +276,21 @@ fn shown_windows(page: &StatusPage, team: &Team, now: Timestamp) -> Vec<Publishe
     windows
 }
 
-fn covered(page: &StatusPage, window: &MaintenanceWindow) -> Vec<ComponentId> {
-    let components = page.components().filter(|component| window.covers(component.site));
-    components.map(|component| component.id).collect()
+/// The components whose sites a window is for.
+pub(super) fn covered(
+    page: &StatusPage,
+    window: &MaintenanceWindow,
+    sites: &BTreeMap<SiteId, SiteFacts>,
+) -> impl Iterator<Item = ComponentId> {
+    let is_covered = move |component: &&Component| {
+        window.covers(component.site, tags(sites.get(&component.site)))
+    };
+    page.components().filter(is_covered).map(|component| component.id)
+}
+
+/// The tags of a site; none if it is gone.
+fn tags(site: Option<&SiteFacts>) -> impl Iterator<Item = &Tag> + Clone {
+    site.into_iter().flat_map(|site| &site.tags)
 }
 
 /// An id that two pages that show the same window do not share, and that is the same whenever the page is composed.

@@ -19,6 +19,8 @@ use crate::checks::tool_state::ToolState;
 use crate::id::{CheckId, ComponentId, IncidentId, SiteId, StatusPageId, TeamId, WindowId};
 use crate::issues::Fingerprint;
 use crate::maintenance::{MaintenanceWindow, Windows, parse_start};
+use crate::sites::selector::Selector;
+use crate::sites::tag::{Tag, Tags};
 use crate::time_zone::NamedZone;
 
 const NOW: &str = "2026-11-20T09:54:00Z";
@@ -87,6 +89,7 @@ fn facts(active: &[Fingerprint]) -> SiteFacts {
         cadence_minutes: 5,
         cadence,
         active: active.to_vec(),
+        tags: Tags::new(),
     }
 }
 
@@ -95,12 +98,23 @@ fn window(name: &str, start: &str, minutes: u32, sites: Option<u128>) -> Mainten
         id: WindowId(Uuid::from_u128(start.bytes().fold(0, |id, byte| id * 3 + u128::from(byte)))),
         name: name.to_owned(),
         sites: sites.map(|number| BTreeSet::from([site(number)])),
+        selector: None,
         start: parse_start(start).expect("a start"),
         zone: NamedZone::utc(),
         minutes,
         rule: None,
         ended_at: None,
     }
+}
+
+fn tagged(tag: &str) -> SiteFacts {
+    SiteFacts { tags: [Tag::parse(tag).expect("a tag")].into(), ..facts(&[]) }
+}
+
+/// A window for the sites with a tag.
+fn selecting(tag: &str, start: &str) -> MaintenanceWindow {
+    let selector = Some(Selector::parse(tag).expect("a selector"));
+    MaintenanceWindow { selector, ..window("Deploy", start, 60, None) }
 }
 
 fn under(windows: impl IntoIterator<Item = MaintenanceWindow>) -> Team {
@@ -411,6 +425,18 @@ fn windows_are_shown_with_the_components_that_they_cover() {
 }
 
 #[test]
+fn a_window_with_a_selector_covers_the_components_whose_sites_match() {
+    use ComponentState::{Maintenance, Operational};
+    let team =
+        under([selecting("env:prod", "2026-11-20T09:30"), selecting("x", "2026-11-20T09:40")]);
+    let sites = [(1, tagged("env:prod")), (2, tagged("env:test")), (3, tagged("env:prod"))];
+    let page = published(&team, sites, &[]);
+    assert_eq!(states(&page), [Maintenance, Operational, Maintenance]);
+    let shown: Vec<_> = page.windows.iter().map(|window| &window.components[..]).collect();
+    assert_eq!(shown, [[component(1), component(3)]]);
+}
+
+#[test]
 fn a_page_is_published_again_when_time_changes_it() {
     let next = |team: &Team, sites: &[(u128, SiteFacts)]| {
         let sites = sites.iter().map(|(number, facts)| (site(*number), facts.clone())).collect();
@@ -437,6 +463,11 @@ fn a_page_is_published_again_when_time_changes_it() {
     assert_eq!(next(&ending, &all), "2026-11-20T10:05:00Z");
     let elsewhere = under([window("Deploy", "2026-11-20T10:05", 60, Some(77))]);
     assert_eq!(next(&elsewhere, &all), "2026-11-20T10:09:00Z");
+    let prod = under([selecting("env:prod", "2026-11-20T10:05")]);
+    for (tag, at) in [("env:prod", "10:05"), ("env:test", "10:09")] {
+        let next = next(&prod, &[(1, tagged(tag))]);
+        assert_eq!(next, format!("2026-11-20T{at}:00Z"), "{tag}");
+    }
     let late = at("2026-11-20T23:57:00Z");
     let sites = all.iter().map(|(number, facts)| (site(*number), facts.clone())).collect();
     let next = next_publication(&super::tests::page(), &sites, &team(), late);

@@ -2,6 +2,7 @@
 //! that is not owed to them, and soon when they do not receive what is.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
 
 use jiff::{SignedDuration, Timestamp};
 use vedette_domain::alerts::AlertKind;
@@ -31,6 +32,8 @@ struct Mind {
     over: Option<Timestamp>,
     /// When the reader was last notified of an opening or with a reminder.
     notified_at: Timestamp,
+    /// Whether an outage has ended of which the reader was to be notified.
+    has_missed: bool,
 }
 
 #[derive(Debug, Default)]
@@ -39,6 +42,8 @@ struct Place {
     /// The same according to the service, which may have died before it saved what it sent.
     saved: Mind,
     owed_since: Option<Timestamp>,
+    /// Whether a program misses something of the issue since it was off.
+    misses: bool,
     /// Transitions that a program must receive, and how many it has received.
     expected: Vec<(EventKind, Timestamp)>,
     received: usize,
@@ -48,9 +53,9 @@ struct Place {
 }
 
 impl Place {
-    /// Whether the last event for a program was an opening.
-    fn expects_end(&self) -> bool {
-        self.expected.last().is_some_and(|(kind, _)| *kind == EventKind::Opened)
+    /// Whether the last event for a program was this opening.
+    fn expects_end_of(&self, truth: &Truth) -> bool {
+        self.expected.last() == Some(&(EventKind::Opened, truth.opened_at))
     }
 }
 
@@ -100,6 +105,15 @@ impl Scene<'_> {
         self.channel.filter.selector.is_none() || self.tagged.contains(&place)
     }
 
+    /// Whether people are to be notified of an opening now, if they do not know it: their channel may have a delay.
+    fn announces(&self, truth: &Truth) -> bool {
+        length(self.channel.filter.delay_minutes).is_none_or(|delay| {
+            !truth.is_acknowledged
+                && truth.opened_at + delay <= self.now
+                && truth.snoozed_until.is_none_or(|until| until <= self.now)
+        })
+    }
+
     fn follows(&self, (_, fingerprint): Key, truth: &Truth) -> bool {
         let filter = &self.channel.filter;
         let tool = filter.tools.is_empty() || filter.tools.contains(&fingerprint.tool());
@@ -125,11 +139,11 @@ impl Scene<'_> {
             } else if mind.knows.is_some() || !self.wants(EventKind::Opened) {
                 Some(AlertKind::Resolved)
             } else {
-                Some(AlertKind::Missed)
+                mind.has_missed.then_some(AlertKind::Missed)
             };
         }
         if self.wants(EventKind::Opened) && mind.knows != opened_at {
-            return Some(AlertKind::Opened);
+            return (self.selects(key) && self.announces(truth)).then_some(AlertKind::Opened);
         }
         self.owes_reminder(truth, mind.notified_at).then_some(AlertKind::Reminder)
     }
@@ -137,10 +151,9 @@ impl Scene<'_> {
     /// Whether a program must be notified of an opening that its channel was not about at first.
     fn owes_opening(&self, key: Key, truth: &Truth, place: &Place) -> bool {
         truth.is_active
-            && self.channel.filter.selector.is_some()
             && self.selects(key)
             && self.follows(key, truth)
-            && !place.expects_end()
+            && !place.expects_end_of(truth)
     }
 
     fn owes_reminder(&self, truth: &Truth, notified_at: Timestamp) -> bool {
@@ -148,8 +161,16 @@ impl Scene<'_> {
         truth.is_active
             && self.wants(EventKind::Reminder)
             && truth.snoozed_until.is_none_or(|until| until <= self.now)
-            && passed_a_reminder(self.escalation, truth.opened_at, after, self.now)
+            && match length(self.channel.filter.repeat_minutes) {
+                Some(repeat) => !truth.is_acknowledged && after + repeat <= self.now,
+                None => passed_a_reminder(self.escalation, truth.opened_at, after, self.now),
+            }
     }
+}
+
+/// A number of minutes.
+fn length(minutes: Option<NonZeroU32>) -> Option<SignedDuration> {
+    minutes.map(|minutes| SignedDuration::from_mins(minutes.get().into()))
 }
 
 impl Reader {
@@ -227,10 +248,13 @@ impl Reader {
             let opened_at = Some(truth.opened_at);
             place.owed_since = None;
             let before = place.mind;
+            let over = before.over.filter(|over| Some(*over) != opened_at);
             place.mind = match kind {
-                AlertKind::Opened => Mind { knows: opened_at, notified_at: now, ..before },
+                AlertKind::Opened => {
+                    Mind { knows: opened_at, over, notified_at: now, has_missed: false }
+                }
                 AlertKind::Reminder => Mind { notified_at: now, ..before },
-                _ => Mind { knows: None, over: opened_at, ..before },
+                _ => Mind { knows: None, over: opened_at, has_missed: false, ..before },
             };
             if owed[0] == Some(kind) && place.saved != before {
                 // The previous death was before the send.
@@ -240,18 +264,78 @@ impl Reader {
         }
     }
 
-    /// An issue opened or is over: programs must be told.
-    pub(crate) fn expect(&mut self, scene: Scene<'_>, key: Key, truth: &Truth, kind: EventKind) {
-        if scene.follows(key, truth) && scene.wants(kind) {
+    /// An issue opened, or ended at that time.
+    pub(crate) fn expect(
+        &mut self,
+        scene: Scene<'_>,
+        key: Key,
+        truth: &Truth,
+        ended_at: Option<Timestamp>,
+    ) {
+        let is_off = scene.channel.disabled.is_some();
+        let kind = if ended_at.is_some() { EventKind::Resolved } else { EventKind::Opened };
+        if !scene.follows(key, truth) {
+            return;
+        }
+        if scene.channel.target.is_for_people() {
+            self.expect_for_people(scene, key, truth, ended_at);
+        } else if scene.wants(kind) {
             let place = self.places.entry(key).or_default();
             let is_wanted = match kind {
-                EventKind::Opened => scene.selects(key),
-                _ => !scene.wants(EventKind::Opened) || place.expects_end(),
+                // Once something is missed, everything that follows is sent.
+                EventKind::Opened => scene.selects(key) || is_off && place.misses,
+                _ => !scene.wants(EventKind::Opened) || place.expects_end_of(truth),
             };
+            place.misses |= is_off && is_wanted;
             if is_wanted {
                 place.expected.push((kind, truth.opened_at));
             }
         }
+    }
+
+    /// People do not need to hear of an outage that opens while their channel is not about the site, unless an earlier
+    /// one still needs to be sent, nor of one that ends within the delay.
+    fn expect_for_people(
+        &mut self,
+        scene: Scene<'_>,
+        key: Key,
+        truth: &Truth,
+        ended_at: Option<Timestamp>,
+    ) {
+        let Place { mind, saved, .. } = self.places.entry(key).or_default();
+        let opened_at = Some(truth.opened_at);
+        for mind in [mind, saved] {
+            let delay = length(scene.channel.filter.delay_minutes);
+            match ended_at {
+                None if !scene.selects(key) && !mind.has_missed && mind.knows.is_none() => {
+                    mind.over = opened_at;
+                }
+                Some(ended_at) if mind.knows.is_none() && mind.over != opened_at => {
+                    mind.has_missed |= delay.is_none_or(|delay| {
+                        !truth.is_acknowledged && truth.opened_at + delay <= ended_at
+                    });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// People are about to be notified of an opening at which their channel was not about the site.
+    pub(crate) fn is_meant(&mut self, key: Key) {
+        let place = self.places.entry(key).or_default();
+        (place.mind.over, place.saved.over) = (None, None);
+    }
+
+    /// What a program missed of an issue while it was off is queued. Its reminders count from then on.
+    pub(crate) fn is_caught_up(&mut self, key: Key, now: Timestamp) {
+        let place = self.places.entry(key).or_default();
+        (place.mind.notified_at, place.misses) = (now, false);
+    }
+
+    /// The channel is enabled again, so its receiver is asked at once.
+    pub(crate) fn is_enabled(&mut self) {
+        self.patience.clear();
+        self.places.values_mut().for_each(|place| place.owed_since = None);
     }
 
     /// Whether the service certainly knows what the reader was notified of about a site.
@@ -263,8 +347,9 @@ impl Reader {
     /// The tags of a site change, and an issue of it is over: nobody who has not been notified of it will be.
     pub(crate) fn hears_no_more(&mut self, key: Key, opened_at: Timestamp) {
         let Some(place) = self.places.get_mut(&key) else { return };
-        place.mind.over = Some(opened_at);
-        place.saved.over = Some(opened_at);
+        for mind in [&mut place.mind, &mut place.saved] {
+            (mind.over, mind.has_missed) = (Some(opened_at), false);
+        }
     }
 
     /// The event for a program of an active issue, after its site has got tags that match.
@@ -341,7 +426,7 @@ impl Reader {
                 Some(format!("{next:?}"))
             } else {
                 let is_owed = scene.follows(*key, truth)
-                    && (place.expects_end() || !scene.wants(EventKind::Opened))
+                    && (place.expects_end_of(truth) || !scene.wants(EventKind::Opened))
                     && scene.owes_reminder(truth, place.mind.notified_at);
                 let is_opening_owed = scene.owes_opening(*key, truth, place);
                 let owed = is_owed.then_some("a reminder");
@@ -364,16 +449,22 @@ impl Reader {
     /// Whether nothing will ever be due to the reader for an issue in this state.
     pub(crate) fn may_rest(&self, scene: Scene<'_>, key: Key, truth: &Truth) -> bool {
         let Some(place) = self.places.get(&key) else { return true };
-        if truth.is_active != place.mind.knows.is_some() && scene.wants(EventKind::Opened) {
+        let is_aware = match truth.is_active {
+            true => place.mind.knows == Some(truth.opened_at),
+            false => place.mind.knows.is_none(),
+        };
+        if !is_aware && scene.wants(EventKind::Opened) {
             return !scene.channel.target.is_for_people()
                 || !scene.follows(key, truth)
-                || !scene.selects(key);
+                || !scene.selects(key)
+                || truth.is_acknowledged && scene.channel.filter.delay_minutes.is_some();
         }
         let after = place.mind.notified_at.max(truth.opened_at);
-        let awaits = truth.is_active
-            && scene.wants(EventKind::Reminder)
-            && awaits_a_reminder(scene.escalation, truth.opened_at, after);
-        !awaits
+        let awaits = match scene.channel.filter.repeat_minutes {
+            Some(_) => !truth.is_acknowledged,
+            None => awaits_a_reminder(scene.escalation, truth.opened_at, after),
+        };
+        !(truth.is_active && scene.wants(EventKind::Reminder) && awaits)
     }
 
     /// Starts to track an issue, even if the reader does not know it yet.
@@ -389,7 +480,9 @@ impl Reader {
             if scene.channel.target.is_for_people() {
                 let owed = scene.owed(*key, truth, place.mind);
                 assert_eq!(owed, None, "{name} is owed this of {key:?} in the end");
-                let is_about = scene.selects(*key) || place.mind.knows.is_some();
+                let is_left_alone =
+                    truth.is_acknowledged && scene.channel.filter.delay_minutes.is_some();
+                let is_about = scene.selects(*key) && !is_left_alone || place.mind.knows.is_some();
                 if scene.wants(EventKind::Opened) && scene.follows(*key, truth) && is_about {
                     assert_eq!(place.mind.knows.is_some(), truth.is_active, "{name} of {key:?}");
                 }

@@ -91,13 +91,13 @@ impl ChannelRows {
             return;
         }
         let delivery = self.deliveries.get(&issue.id).cloned();
-        let Some(news) = self.channel.news(delivery, entry, self.channel.filter.selects(tags), now)
-        else {
-            return;
+        let selects = self.channel.filter.selects(tags);
+        let news = match self.channel.is_on() {
+            true => self.channel.news(delivery, entry, selects, now),
+            false => self.channel.missed_while_off(delivery, entry, selects, now),
         };
-        if let Some(delivery) = news.delivery {
-            assert!(self.put_delivery_state(delivery), "written under the rev that was read");
-        }
+        let Some(news) = news else { return };
+        assert!(self.put_delivery_state(news.delivery), "written under the rev that was read");
         if let Some(event) = news.event {
             self.put_queued(event_of(issue, place(issue.rev, None), event, entry.at, now));
         }
@@ -157,6 +157,10 @@ pub(crate) trait Around {
     /// Sends an alert to people, who only know what they read in it.
     fn notify(&mut self, alert: &Alert) -> Answer;
     fn event(&mut self, issue: IssueId, event: EventKind, id: &str, body: &[u8]) -> Answer;
+    /// People are about to be notified of an opening that was left out.
+    fn is_meant(&mut self, issue: IssueId);
+    /// A delivery run queues what a program missed of an issue while it was off.
+    fn is_caught_up(&mut self, issue: IssueId);
     /// A delivery run queues an event for a program.
     fn event_is_made(&mut self, issue: IssueId, event: EventKind);
 }
@@ -192,6 +196,12 @@ pub(crate) fn deliver(
                 run.queued(&plan, events, now);
             }
             DeliveryStep::Write(write) => {
+                if let Write::PutState(next) = &write {
+                    let before = world.rows().deliveries.get(&next.issue);
+                    if before.is_some_and(|before| before.from > next.from) {
+                        world.is_meant(next.issue);
+                    }
+                }
                 let is_written = world.rows().write(&write, now);
                 run.wrote(&write, is_written, now);
             }
@@ -222,17 +232,24 @@ pub(crate) fn deliver(
     Ok(())
 }
 
-/// Queues reminders, and the openings of issues whose sites got other tags. A run creates no other events: sites stay
-/// monitored.
+/// Queues reminders, the openings of issues whose sites got other tags, and what a channel missed while it was off. A run
+/// creates no other events: sites stay monitored.
 fn queue_events(world: &mut impl Around, plan: &EventPlan) -> Option<Vec<Queued>> {
     assert!(plan.next.notified.is_some(), "sites stay watched");
+    let before = world.rows().deliveries.get(&plan.next.issue);
+    let is_caught_up = before.is_some_and(|before| before.missed.is_some());
+    if is_caught_up {
+        world.is_caught_up(plan.next.issue);
+    }
     if !world.rows().put_delivery_state(plan.next.clone()) {
         return None;
     }
     let mut events = Vec::new();
     for PlannedEvent { event, issue, at, place, .. } in &plan.events {
-        assert_ne!(*event, EventKind::Resolved, "sites stay watched");
-        world.event_is_made(issue.id, *event);
+        if !is_caught_up {
+            assert_ne!(*event, EventKind::Resolved, "sites stay watched");
+            world.event_is_made(issue.id, *event);
+        }
         let event = event_of(issue, place.clone(), *event, *at, plan.due);
         world.rows().put_queued(event.clone());
         events.push(event);

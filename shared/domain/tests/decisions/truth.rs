@@ -14,6 +14,7 @@ pub(crate) struct Truth {
     pub(crate) is_active: bool,
     pub(crate) opened_at: Timestamp,
     pub(crate) snoozed_until: Option<Timestamp>,
+    pub(crate) is_acknowledged: bool,
     /// Since when it has been in this state.
     pub(crate) changed_at: Timestamp,
 }
@@ -50,6 +51,7 @@ impl Truth {
             return None;
         }
         (self.is_active, self.opened_at, self.snoozed_until) = (true, slot, None);
+        self.is_acknowledged = false;
         self.changed_at = now;
         Some(Transition::Opened)
     }

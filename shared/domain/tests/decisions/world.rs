@@ -69,6 +69,8 @@ enum Action {
     /// A delivery run sends to a channel.
     Deliver(usize),
     SyncChannels(usize),
+    /// Somebody enables a channel.
+    Enable(usize),
     Redeliver,
     Live,
 }
@@ -250,6 +252,11 @@ impl World {
             }
             _ => Filter::default(),
         };
+        let mut filter = filter;
+        if ["chat", "mail"].contains(&name) {
+            filter.delay_minutes = NonZeroU32::new(self.random.one_of(&[0, 0, 10, 60, 180]));
+            filter.repeat_minutes = NonZeroU32::new(self.random.one_of(&[0, 0, 30, 240]));
+        }
         let key = LinkKey::from_random([7; LinkKey::BYTES]);
         let channel = Channel::new(id, team, name, target, filter, key, self.now);
         let (deliveries, queued) = (BTreeMap::new(), BTreeMap::new());
@@ -328,6 +335,7 @@ impl World {
             Action::FanOut(team, key) => self.fan_out(team, key),
             Action::Deliver(channel) => self.deliver(channel),
             Action::SyncChannels(team) => self.sync_channels(team),
+            Action::Enable(channel) => self.enable(channel),
             Action::Redeliver => self.redeliver(),
             Action::Live => self.happen(),
         }
@@ -446,15 +454,15 @@ impl World {
         }
         let Some(transition) = transition else { return };
         self.counts.add("transitions", 1_u64);
-        let kind = match transition {
-            Transition::Opened => EventKind::Opened,
-            Transition::Resolved => EventKind::Resolved,
+        let ended_at = match transition {
+            Transition::Opened => None,
+            Transition::Resolved => self.issues[&key].lifecycle.resolved_at(),
         };
         let team = self.sites[key.0].0;
         for (number, (of, rows)) in self.channels.iter().enumerate() {
-            if *of == team && !rows.channel.target.is_for_people() {
+            if *of == team {
                 let scene = self.teams[team].scene(&rows.channel, &self.tagged, self.now);
-                self.readers[number].expect(scene, key, &self.truths[&key], kind);
+                self.readers[number].expect(scene, key, &self.truths[&key], ended_at);
             }
         }
     }
@@ -579,6 +587,9 @@ impl World {
         // A pass that dies twice, and a lease, each of which the next redelivery finds.
         let longest = if self.is_kind { REDELIVERY / 2 } else { 5 * REDELIVERY };
         for (number, (team, rows)) in self.channels.iter().enumerate() {
+            if rows.channel.disabled.is_some() {
+                continue;
+            }
             let scene = self.teams[*team].scene(&rows.channel, &self.tagged, self.now);
             self.readers[number].is_told_in_time(scene, &self.truths, longest);
             assert!(rows.queued.values().all(|queued| queued.due.is_some()), "never sent");
@@ -653,6 +664,14 @@ impl World {
             let channel = one(&mut self.random, channels);
             self.change_channel(channel);
         }
+        if self.random.happens(15) {
+            let channel = one(&mut self.random, channels);
+            self.disable(channel);
+        }
+        if self.random.happens(25) {
+            let channel = one(&mut self.random, channels);
+            self.change_selector(channel);
+        }
         if self.now + LIFE < self.end {
             self.plan(self.now + LIFE, Action::Live);
         }
@@ -666,7 +685,10 @@ impl World {
         let (issue, by, now) = (issue.clone(), UserId(Uuid::nil()), self.now);
         let truth = self.truths.get_mut(&key).expect("a truth");
         let (change, transition) = match self.random.below(4) {
-            0 => (record::acknowledge(issue, by, now), None),
+            0 => {
+                truth.is_acknowledged = true;
+                (record::acknowledge(issue, by, now), None)
+            }
             1 => {
                 let tool = (key.0, key.1.tool());
                 let next = self.tools[&tool].resolved_by_hand(key.1, now);
@@ -725,6 +747,62 @@ impl World {
         }
     }
 
+    /// The channel of people or a program gets a selector, or loses it, unless something is outstanding: see
+    /// [`World::change_tags`].
+    fn change_selector(&mut self, number: usize) {
+        let team = self.channels[number].0;
+        let rows = &self.channels[number].1;
+        let is_of_team = |key: &Key| self.sites[key.0].0 == team;
+        let mut known = rows.deliveries.keys().map(|issue| self.key_of(*issue));
+        let mut places = (0..self.sites.len()).filter(|place| self.sites[*place].0 == team);
+        if !["mail", "program"].contains(&&*rows.channel.name)
+            || self.outbox.keys().any(|(key, _)| is_of_team(key))
+            || known.any(|key| !self.truths[&key].is_active)
+            || places.any(|place| !self.readers[number].is_certain(place))
+        {
+            return;
+        }
+        let prod = Selector::parse("env:prod").expect("a selector");
+        let filter = &mut self.channels[number].1.channel.filter;
+        filter.selector = if filter.selector.is_none() { Some(prod) } else { None };
+        self.note(&format!("{number}: a selector or none"));
+        self.counts.add("changes of selectors", 1_u64);
+        for (key, issue) in self.issues.iter().filter(|(key, _)| self.sites[key.0].0 == team) {
+            if !issue.lifecycle.is_active() {
+                self.readers[number].hears_no_more(*key, issue.lifecycle.opened_at());
+            }
+        }
+        self.teams[team].is_stale = true;
+        self.send(self.now, Action::SyncChannels(team));
+    }
+
+    /// Somebody disables a channel for some hours.
+    fn disable(&mut self, number: usize) {
+        let now = self.now;
+        let channel = &mut self.channels[number].1.channel;
+        let Some(disabled) = channel.disabled_by_hand("on leave", now) else { return };
+        *channel = disabled;
+        self.note(&format!("{number} is disabled"));
+        self.counts.add("disabled channels", 1_u64);
+        let hours = self.random.one_of(&[1, 2, 6]);
+        self.plan(now + SignedDuration::from_hours(hours), Action::Enable(number));
+    }
+
+    fn enable(&mut self, number: usize) {
+        let now = self.now;
+        let rows = &mut self.channels[number].1;
+        let Some(state) = rows.state.enabled(now) else {
+            return self.plan(now + SignedDuration::from_mins(1), Action::Enable(number));
+        };
+        let Some(enabled) = rows.channel.enabled(now) else { return };
+        (rows.channel, rows.state) = (enabled, state);
+        rows.look_again(now);
+        rows.queued.values_mut().for_each(|queued| *queued = queued.again(now));
+        self.readers[number].is_enabled();
+        self.note(&format!("{number} is enabled"));
+        self.send(now, Action::Deliver(number));
+    }
+
     fn change_settings(&mut self, team: usize) {
         let hour = self.random.below(24);
         let length = self.random.one_of(&[1, 3, 9, 12]);
@@ -768,6 +846,9 @@ impl World {
             team.settings.escalation.enabled = false;
             team.is_stale = true;
         }
+        for (_, rows) in &mut self.channels {
+            rows.channel.filter.repeat_minutes = None;
+        }
         // The longest wait is as long as the failures lasted, and longer with jitter.
         for hour in 0..40 {
             self.plan(self.now + SignedDuration::from_hours(hour), Action::Redeliver);
@@ -780,7 +861,10 @@ impl World {
             self.readers[number].judge(scene, &self.truths);
             assert!(rows.queued.is_empty(), "{:?}", rows.queued);
             let untold = rows.deliveries.values().find(|delivery| {
-                delivery.notified.is_none() && scene.selects(self.key_of(delivery.issue))
+                let key = self.key_of(delivery.issue);
+                let is_left_alone = self.truths[&key].is_acknowledged
+                    && rows.channel.filter.delay_minutes.is_some();
+                delivery.notified.is_none() && scene.selects(key) && !is_left_alone
             });
             assert!(untold.is_none(), "{untold:?}");
         }
@@ -877,6 +961,16 @@ impl Around for World {
         }
         self.meanwhile();
         Answer::Taken
+    }
+
+    fn is_meant(&mut self, issue: IssueId) {
+        let key = self.key_of(issue);
+        self.readers[self.current].is_meant(key);
+    }
+
+    fn is_caught_up(&mut self, issue: IssueId) {
+        let key = self.key_of(issue);
+        self.readers[self.current].is_caught_up(key, self.now);
     }
 
     fn event_is_made(&mut self, issue: IssueId, event: EventKind) {

@@ -131,6 +131,7 @@ impl From<WindowRefusal> for ApiError {
         let field = match refusal {
             WindowRefusal::TooMany | WindowRefusal::NotActive => "window",
             WindowRefusal::TooLong | WindowRefusal::UnknownSite => "sites",
+            WindowRefusal::SitesAndSelector => "selector",
             WindowRefusal::Over | WindowRefusal::OffRule => "starts_at",
         };
         Self::invalid(field, refusal.to_string())

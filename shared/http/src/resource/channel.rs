@@ -1,9 +1,10 @@
 //! Channels as the API shows them, without their secrets.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use vedette_actions::WaitingDelivery;
 use vedette_domain::alerts::channel::{
     Channel, ChannelKind, Disabled, EventKind, Filter, SigningKey,
@@ -40,6 +41,16 @@ pub struct ChannelResource<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "String", default))]
     selector: Option<&'a Selector>,
+    /// An addition to the specification: how many minutes after its opening people are notified of an issue, if nobody
+    /// has acknowledged it by then. Omitted if they are notified at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "NonZeroU32", default))]
+    delay_minutes: Option<NonZeroU32>,
+    /// An addition to the specification: how many minutes after each alert people are reminded of an issue, until
+    /// somebody acknowledges it. Omitted if they are reminded at the times in the team's settings.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "NonZeroU32", default))]
+    repeat_minutes: Option<NonZeroU32>,
     /// Its state.
     state: Standing,
     /// Since when it gets alerts; null if its recipient has not confirmed the address.
@@ -59,6 +70,10 @@ pub struct ChannelResource<'a> {
     /// Why no email can be sent, if the channel waits for that. Omitted otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     held: Option<&'a str>,
+    /// When it would be notified of the issue in the request; null if never. Omitted unless the request names a site.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "wire_forecast")]
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Timestamp>", default))]
+    would_be_notified_at: Option<Option<Timestamp>>,
     /// Creation.
     #[serde(serialize_with = "wire_time")]
     created_at: Timestamp,
@@ -114,14 +129,29 @@ struct WaitingResource<'a> {
     due: Option<Timestamp>,
 }
 
+#[expect(clippy::option_option, clippy::ref_option, reason = "serde passes the field")]
+fn wire_forecast<S: Serializer>(
+    forecast: &Option<Option<Timestamp>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    wire_time_or_null(&forecast.flatten(), serializer)
+}
+
 impl<'a> ChannelResource<'a> {
+    /// The same with when it would be notified of an issue; `None` if never.
+    #[must_use]
+    pub fn with_forecast(self, notified_at: Option<Timestamp>) -> Self {
+        Self { would_be_notified_at: Some(notified_at), ..self }
+    }
+
     /// A channel with its state, and what waits for it.
     pub fn new(
         channel: &'a Channel,
         state: &'a ChannelState,
         waiting: &'a [WaitingDelivery],
     ) -> Self {
-        let Filter { events, tools, severities, selector } = &channel.filter;
+        let Filter { events, tools, severities, selector, delay_minutes, repeat_minutes } =
+            &channel.filter;
         let disabled = channel.disabled.as_ref().or(state.disabled.as_ref());
         let disabled = disabled.map(|Disabled { at, reason }| DisabledResource { at: *at, reason });
         let last_test = state.last_test.as_ref();
@@ -146,6 +176,8 @@ impl<'a> ChannelResource<'a> {
             tools,
             severities,
             selector: selector.as_ref(),
+            delay_minutes: *delay_minutes,
+            repeat_minutes: *repeat_minutes,
             state: Standing::of(channel, state),
             confirmed_at: channel.since,
             disabled,
@@ -155,6 +187,7 @@ impl<'a> ChannelResource<'a> {
             failures: failures.collect(),
             waiting: waiting.collect(),
             held: state.held.as_deref(),
+            would_be_notified_at: None,
             created_at: channel.created_at,
             updated_at: channel.updated_at,
         }

@@ -53,9 +53,9 @@ struct OutageSite<'a> {
     /// Its URL.
     url: &'a str,
     /// Its tags, sorted; absent if it has none.
-    #[serde(skip_serializing_if = "Tags::is_empty")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>", default))]
-    tags: &'a Tags,
+    tags: Option<&'a Tags>,
 }
 
 impl<'a> OutageResource<'a> {
@@ -66,6 +66,7 @@ impl<'a> OutageResource<'a> {
         now: Timestamp,
     ) -> Self {
         let OutageRecord { acknowledged, resolved_by, .. } = outage;
+        let tags = (!tags.is_empty()).then_some(tags);
         let user = |id: UserId| users.get(&id).map(UserResource::from);
         Self {
             issue_uuid: outage.issue,

@@ -345,8 +345,8 @@ fn bands(scale: &Scale, view: &SiteView<'_>) -> Vec<Band> {
 /// When the site was in maintenance: the windows that are still known, and the checks that say that they were in one.
 fn maintenance(scale: &Scale, view: &SiteView<'_>) -> Vec<Instance> {
     let SiteView { access, history, .. } = *view;
-    let windows = &access.team.team.windows;
-    let mut known = windows.instances(access.stored.site.id, scale.from, scale.to);
+    let (windows, site) = (&access.team.team.windows, &access.stored.site);
+    let mut known = windows.instances(site.id, &site.tags, scale.from, scale.to);
     let is_known = |start: Timestamp, end: Timestamp, known: &[Instance]| {
         known.iter().any(|instance| instance.start <= end && start <= instance.end)
     };

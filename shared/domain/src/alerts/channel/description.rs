@@ -1,14 +1,16 @@
 //! The description of a kind of channel, and what people enter about a channel.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 
 use super::secret::SecretUrl;
 use super::{EventKind, Filter};
 use crate::checks::tool::Tool;
-use crate::input::{InputField, ListRule, input, line};
+use crate::input::{InputField, ListRule, MinutesRule, input, line};
 use crate::issues::Severity;
 use crate::name::NAME_MAX;
 use crate::sites::selector::Selector;
+use crate::validation::Errors;
 
 /// The description of a kind, without anything secret. Forms, the command line and messages are derived from it.
 #[derive(Debug)]
@@ -80,6 +82,30 @@ input! {
         /// tags of the site change.
         #[form("Sites")]
         selector: Clearable<Selector> = Selector::RULE;
+        /// An addition to the specification: how many minutes after its opening people are notified of an issue, if
+        /// nobody has acknowledged it by then; at once if left out or null. They are not notified of an issue that ends
+        /// before. Only for channels that people read.
+        #[form("Delay", "Minutes after an issue opens, if nobody has acknowledged it. Leave it empty to notify at once.")]
+        #[option("delay", "MINUTES")]
+        delay_minutes: Clearable<NonZeroU32> = MinutesRule(TIME_MAX_MINUTES);
+        /// An addition to the specification: how many minutes after each alert people are reminded of an issue, until
+        /// somebody acknowledges it; if left out or null, they are reminded at the times in the team's settings. Only
+        /// for channels that people read.
+        #[form("Repeat", "Minutes between reminders until somebody acknowledges the issue. Leave it empty for the team’s reminders.")]
+        #[option("repeat", "MINUTES")]
+        repeat_minutes: Clearable<NonZeroU32> = MinutesRule(TIME_MAX_MINUTES);
+    }
+}
+
+/// The longest delay, and the longest time between reminders.
+const TIME_MAX_MINUTES: u32 = 24 * 60;
+
+/// Refuses a time for a program, which gets each event when it happens.
+pub(super) fn refuse_times(filter: &Filter, errors: &mut Errors) {
+    let times =
+        [("delay_minutes", filter.delay_minutes), ("repeat_minutes", filter.repeat_minutes)];
+    for (field, _) in times.iter().filter(|(_, minutes)| minutes.is_some()) {
+        errors.push(*field, format!("The {field} field is only for channels that people read."));
     }
 }
 
@@ -91,6 +117,8 @@ impl ChannelInput {
             tools: self.tools.clone().unwrap_or_default(),
             severities: self.severities.clone().unwrap_or_default(),
             selector: self.selector.clone(),
+            delay_minutes: self.delay_minutes,
+            repeat_minutes: self.repeat_minutes,
         }
     }
 }
@@ -103,6 +131,8 @@ impl ChannelEdit {
             tools: self.tools.clone().unwrap_or_else(|| before.tools.clone()),
             severities: self.severities.clone().unwrap_or_else(|| before.severities.clone()),
             selector: self.selector.clone().unwrap_or_else(|| before.selector.clone()),
+            delay_minutes: self.delay_minutes.unwrap_or(before.delay_minutes),
+            repeat_minutes: self.repeat_minutes.unwrap_or(before.repeat_minutes),
         }
     }
 }

@@ -7,8 +7,11 @@ use lettre::address::AddressError;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use super::Filter;
 use super::chat::Chat;
-use super::description::{ChannelEdit, ChannelInput, KindDescription, UrlEdit, is_in};
+use super::description::{
+    ChannelEdit, ChannelInput, KindDescription, UrlEdit, is_in, refuse_times,
+};
 use super::ntfy::NtfyToken;
 use super::secret::{MaskedUrl, SecretUrl, SigningKey, SigningKeys};
 use super::webhook::Webhook;
@@ -84,6 +87,9 @@ macro_rules! kinds {
                     target.url().is_none_or(|url| self.is_home_at(url, errors))
                 });
                 let input = ChannelInput::read(fields, errors);
+                if let Some(input) = input.as_ref().filter(|_| self == Self::Webhook) {
+                    refuse_times(&input.filter(), errors);
+                }
                 Ok(found.finish(target.zip(input)))
             }
         }
@@ -311,7 +317,10 @@ impl ChannelKind {
         };
         let target = target.filter(is_home);
         let own: Vec<_> = self.target_fields().iter().map(|field| field.name).collect();
-        let edit = read_beside(&own, fields, errors);
+        let edit: Option<ChannelEdit> = read_beside(&own, fields, errors);
+        if let Some(edit) = edit.as_ref().filter(|_| self == Self::Webhook) {
+            refuse_times(&edit.filter(&Filter::default()), errors);
+        }
         found.finish(target.zip(edit))
     }
 

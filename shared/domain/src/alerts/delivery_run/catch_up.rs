@@ -2,8 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::alerts::delivery::{Content, DeliveryState, Queued, missed_place};
-use crate::alerts::due::AlertPolicy;
+use crate::alerts::delivery::{Content, Queued, missed_place};
 use crate::alerts::ended::EndReason;
 use crate::alerts::missed::{Missed, is_too_much};
 
@@ -73,8 +72,7 @@ impl DeliveryRun<'_> {
             return self.forget(delivery);
         }
         let policy = self.context.policy(&issue, &site);
-        let is_unknown = policy.ended.is_some() || is_left_out(&delivery, &policy);
-        let next = delivery.once_caught_up(&issue, is_unknown, self.began_at);
+        let next = delivery.once_caught_up(&issue, policy.ended.is_some(), self.began_at);
         self.write(Write::PutState(next));
     }
 
@@ -83,10 +81,6 @@ impl DeliveryRun<'_> {
         let KnownIssue { delivery, issue, site } = known;
         let now = self.began_at;
         let missed = delivery.missed.unwrap_or_else(|| Missed::opening(&issue));
-        if is_left_out(&delivery, &self.context.policy(&issue, &site)) {
-            let next = delivery.once_caught_up(&issue, true, now);
-            return EventPlan { next, site, events: Vec::new(), due: now };
-        }
         let transitions = missed.transitions(&issue).unwrap_or_default();
         let mut events = Vec::new();
         for transition in transitions.iter().take(QUEUED_AT_ONCE) {
@@ -109,9 +103,4 @@ impl DeliveryRun<'_> {
         };
         EventPlan { next, site, events, due: now }
     }
-}
-
-/// Whether a program is not notified of an issue, because it does not know the issue and is not about the site.
-const fn is_left_out(delivery: &DeliveryState, policy: &AlertPolicy<'_>) -> bool {
-    delivery.notified.is_none() && !policy.selects
 }

@@ -31,7 +31,10 @@ pub struct DeliveryContext<'a> {
 
 impl<'a> DeliveryContext<'a> {
     /// The rules for what is due about an issue.
-    pub(super) fn policy(&self, issue: &Issue, site: &Site) -> AlertPolicy<'a> {
+    pub(super) fn policy<'s>(&self, issue: &Issue, site: &'s Site) -> AlertPolicy<'s>
+    where
+        'a: 's,
+    {
         let settings = Settings::resolve(self.settings, &site.overrides, self.team.plan);
         let ended = EndReason::of(issue.id.fingerprint().tool(), self.team, &settings);
         AlertPolicy::of(self.channel, (self.team, self.settings), site, ended, self.time_scale)

@@ -38,6 +38,10 @@ impl DeliveryRun<'_> {
                 Due::Later { at, notified } => {
                     self.put_off(DeliveryState { notified, ..delivery }, at);
                 }
+                // This is saved before they are notified: if the process dies then, they must hear of the end.
+                Due::Notify { .. } if delivery.leaves_out(&issue) => {
+                    self.write(Write::PutState(delivery.once_meant(&issue, now)));
+                }
                 Due::Notify { news, notified } => {
                     self.news.push(ReadyNews { delivery, issue, site, news, notified });
                 }

@@ -7,6 +7,7 @@ use crate::checks::history::InMaintenance;
 use crate::checks::history::block::BlockVersion;
 use crate::id::WindowId;
 use crate::maintenance::NewWindow;
+use crate::sites::selector::Selector;
 use crate::time_zone::NamedZone;
 
 /// A window of the site, which starts some seconds into the test and takes some minutes.
@@ -76,6 +77,14 @@ fn a_run_that_only_begins_or_ends_in_a_window_is_in_it() {
     let windows = Windows::default().with(elsewhere, after(300)).expect("a window");
     let other = Scenario { windows, ..run(360, 503) };
     assert!(!other.saved(&up).check.in_maintenance, "the window is for another site");
+    for (selector, is_covered) in [("env", false), ("!env", true)] {
+        let selector = Selector::parse(selector).ok();
+        let selecting = NewWindow { selector, ..NewWindow::lasting(10) };
+        let selecting = selecting.into_window(id, &NamedZone::utc(), after(300));
+        let windows = Windows::default().with(selecting, after(300)).expect("a window");
+        let run = Scenario { windows, ..run(360, 503) };
+        assert_eq!(run.saved(&up).check.in_maintenance, is_covered);
+    }
 }
 
 #[test]
