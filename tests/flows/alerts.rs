@@ -1,6 +1,7 @@
 //! What channels are notified of during a site's life, when, and in which order.
 
 use std::collections::BTreeSet;
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -772,7 +773,7 @@ async fn a_channel_that_is_off_misses_what_it_is_about_at_the_time() {
     scene.turn(site, 503).await;
     tag(&["env:prod"]).await;
     assert_eq!(turn("enable").await, ["issue.opened", "DOWN: site.test"]);
-    // Whoever knows of an outage hears of its end, and of no other that opened meanwhile while the site did not match.
+    // Whoever knows of an outage hears of its end. A program that has missed it also gets what follows.
     turn("disable").await;
     scene.turn(site, 200).await;
     tag(&[]).await;
@@ -833,6 +834,61 @@ async fn a_channel_with_a_delay_is_notified_of_what_lasts_and_nobody_acknowledge
     decide("snooze", json!({ "until": until.to_string() })).await;
     assert_eq!(after(59).await, [""; 0]);
     assert_eq!(after(2).await, ["DOWN"]);
+    scene.turn(site, 200).await;
+    assert_eq!(scene.notified(), ["RESOLVED: site.test"]);
+    // Somebody withdraws an acknowledgement.
+    scene.turn(site, 503).await;
+    decide("acknowledge", json!({})).await;
+    assert_eq!(after(15).await, [""; 0]);
+    decide("unacknowledge", json!({})).await;
+    assert_eq!(after(1).await, ["DOWN"]);
+}
+
+#[tokio::test]
+async fn whoever_knows_of_an_outage_hears_that_monitoring_stopped_although_the_tags_have_changed() {
+    let scene = Scene::start().await;
+    let selector = Some(Selector::parse("env:prod").expect("a selector"));
+    let people = scene.add_filtered("Ops", chat(), Filter { selector, ..Filter::default() }).await;
+    let site = scene.watch().await;
+    let tag = async |tags: &[&str]| {
+        let body = json!({ "url": scene.stored(site).await.0.url, "tags": tags });
+        assert_eq!(scene.client().patch(&format!("/sites/{site}"), &body).await.status, 200);
+    };
+    let turn = async |what: &str| {
+        let path = format!("/teams/{}/channels/{}/{what}", people.team, people.id);
+        assert_eq!(scene.client().post(&path, &json!({})).await.status, 200);
+        scene.service.deliver_alerts().await;
+        scene.notified()
+    };
+    tag(&["env:prod"]).await;
+    scene.turn(site, 503).await;
+    assert_eq!(scene.notified(), ["DOWN: site.test"]);
+    turn("disable").await;
+    scene.turn(site, 200).await;
+    tag(&[]).await;
+    scene.turn(site, 503).await;
+    assert_eq!(turn("enable").await, [""; 0], "the outage goes on as far as they know");
+    scene.enable_status(site, false).await;
+    assert_eq!(scene.notified(), ["MONITORING STOPPED: site.test"]);
+}
+
+#[tokio::test]
+async fn a_delay_also_applies_to_a_channel_that_is_told_of_ends_only() {
+    let scene = Scene::start().await;
+    let filter = Filter {
+        events: [EventKind::Resolved].into(),
+        delay_minutes: NonZeroU32::new(10),
+        ..Filter::default()
+    };
+    scene.add_filtered("Ends", chat(), filter).await;
+    let site = scene.watch().await;
+    for (minutes, heard) in [(1, &[][..]), (15, &["RESOLVED: site.test"][..])] {
+        scene.turn(site, 503).await;
+        scene.service.advance_minutes(minutes);
+        scene.redeliver().await;
+        scene.turn(site, 200).await;
+        assert_eq!(scene.notified(), heard, "{minutes}");
+    }
 }
 
 #[tokio::test]

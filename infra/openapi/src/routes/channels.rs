@@ -29,7 +29,10 @@ fn forecast() -> Vec<Value> {
     // Not only an instant, so it has no format.
     let times = json!({ "type": "string" });
     vec![
-        parameters::uuid("site", "The site of an issue of which channels would be notified."),
+        parameters::uuid(
+            "site",
+            "Say when each channel would be notified of an issue of this site.",
+        ),
         parameters::query("tool", "The tool that would find the issue.", &tools),
         parameters::query("severity", "The severity of the issue.", &severities),
         parameters::query(

@@ -170,7 +170,7 @@ impl DeliveryState {
 
     /// The delivery state before people are notified of an opening that was left out.
     #[must_use]
-    pub(super) fn once_meant(&self, issue: &Issue, now: Timestamp) -> Self {
+    pub(super) fn once_included(&self, issue: &Issue, now: Timestamp) -> Self {
         let from = issue.lifecycle.opened_at();
         Self { from, due: Some(now), rev: self.rev + 1, ..self.clone() }
     }

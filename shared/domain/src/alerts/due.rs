@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::AlertKind;
 use super::channel::{Channel, EventKind, Filter};
 use super::ended::EndReason;
-use super::reminder::{Reminders, next_reminder};
+use super::reminder::{Reminders, next_before_expiry, next_reminder};
 use crate::accounts::team::Team;
 use crate::checks::schedule::TimeScale;
 use crate::clock::is_ahead;
@@ -94,11 +94,26 @@ impl<'a> AlertPolicy<'a> {
         opened_at.saturating_add(self.delay).unwrap_or(Timestamp::MAX)
     }
 
-    /// Whether people would have been notified of an outage that is over, if nothing else had held the alert back.
-    fn announces(&self, outage: Outage) -> bool {
+    /// Whether people whose channel has a delay would have been notified of an outage that is over, if nothing else had
+    /// held the alert back.
+    fn announces(&self, outage: Outage, issue: &Issue) -> bool {
+        // An acknowledgement may have been withdrawn, which the timeline does not say.
+        let is_acknowledged = match outage.opened_at == issue.lifecycle.opened_at() {
+            true => issue.lifecycle.acknowledgement().is_some(),
+            false => outage.is_acknowledged,
+        };
         let announced_at = self.announced_at(outage.opened_at);
-        self.delay.is_zero()
-            || !outage.is_acknowledged && outage.ended_at.is_none_or(|end| end >= announced_at)
+        !is_acknowledged && outage.ended_at.is_some_and(|end| end >= announced_at)
+    }
+
+    /// When people whose channel has a delay are notified of an active issue; `None` if somebody has acknowledged it and
+    /// no domain is about to expire.
+    fn announcement(&self, issue: &Issue) -> Option<Timestamp> {
+        let opened_at = issue.lifecycle.opened_at();
+        match issue.lifecycle.acknowledgement() {
+            Some(_) => next_before_expiry(issue, opened_at),
+            None => Some(self.announced_at(opened_at)),
+        }
     }
 
     /// Until when the site is in maintenance now.
@@ -251,7 +266,8 @@ pub fn due(
         return Due::Nothing;
     }
     let is_known = notified.is_some_and(|notified| notified.opened_at == opened_at);
-    if is_active && !is_known && !policy.selects {
+    let hears_of_end = notified.is_some() && policy.ended.is_some();
+    if is_active && !is_known && !policy.selects && !hears_of_end {
         // The site may still get tags that match. Those who know of an earlier opening are notified of the end.
         return Due::Later { at: None, notified };
     }
@@ -267,12 +283,14 @@ pub fn due(
             Some(_) if wants(EventKind::Resolved) => {
                 notify(News::Resolved { before: before() }, None)
             }
+            None if !policy.delay.is_zero()
+                && !outages(issue, from).any(|outage| policy.announces(outage, issue)) =>
+            {
+                Due::Nothing
+            }
             None if wants(EventKind::Opened) => {
-                let outages: Vec<_> = outages(issue, from).collect();
-                match outages.iter().any(|outage| policy.announces(*outage)) {
-                    true => notify(News::Missed { outages }, None),
-                    false => Due::Nothing,
-                }
+                let outages = outages(issue, from).collect();
+                notify(News::Missed { outages }, None)
             }
             // It wants only resolutions.
             None if wants(EventKind::Resolved) => notify(News::Resolved { before: before() }, None),
@@ -287,19 +305,20 @@ pub fn due(
             _ => Due::Later { at: None, notified },
         };
     }
+    // After the clock was set back, nothing can be counted from an opening.
+    let is_countable = !is_ahead(opened_at, now);
+    if !is_known && !policy.delay.is_zero() && is_countable {
+        let due = policy.announcement(issue);
+        let at = due.map(|due| policy.held_until(issue, due, now));
+        if at != Some(None) {
+            return Due::Later { at: at.flatten(), notified };
+        }
+    }
     let known = match notified {
-        Some(notified) if notified.opened_at == opened_at => notified,
+        Some(notified) if is_known => notified,
         _ if wants(EventKind::Opened) => {
-            if !policy.delay.is_zero() && !is_ahead(opened_at, now) {
-                if issue.lifecycle.acknowledgement().is_some() {
-                    return Due::Later { at: None, notified };
-                }
-                let due = policy.announced_at(opened_at);
-                if let Some(at) = policy.held_until(issue, due, now) {
-                    return Due::Later { at: Some(at), notified };
-                }
-            }
-            let notified = Notified { opened_at, reminded_until: now.max(opened_at) };
+            let reminded_until = if is_countable { now.max(opened_at) } else { now };
+            let notified = Notified { opened_at, reminded_until };
             return notify(News::Opened { before: before() }, Some(notified));
         }
         _ if wants(EventKind::Resolved) || wants(EventKind::Reminder) => {

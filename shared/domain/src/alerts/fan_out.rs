@@ -96,7 +96,8 @@ impl Channel {
         };
         let is_missed = match is_opening {
             true => selects,
-            false => self.target.is_for_people() || before.notified.is_some(),
+            false if before.notified.is_some() => true,
+            false => self.target.is_for_people() && !before.leaves_out(&entry.issue),
         };
         let mut next = DeliveryState { due: None, rev: before.rev + 1, ..before.clone() };
         next.missed = next.missed.or_else(|| entry.missed().filter(|_| is_missed));
@@ -108,11 +109,8 @@ impl Channel {
             }
         }
         next.note_deletion(entry);
-        let is_noted = before.rev == 0
-            || next.missed != before.missed
-            || next.from != before.from
-            || next.notified != before.notified
-            || next.deleted != before.deleted;
+        let unchanged = DeliveryState { due: None, rev: next.rev, ..before.clone() };
+        let is_noted = before.rev == 0 || next != unchanged;
         is_noted.then_some(ChannelNews { delivery: next, event: None })
     }
 }

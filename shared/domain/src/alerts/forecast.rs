@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::channel::{Channel, EventKind};
-use super::due::{AlertPolicy, Due, News, due};
+use super::due::{AlertPolicy, Due, due};
 use crate::accounts::team::Team;
 use crate::checks::schedule::TimeScale;
 use crate::checks::tool::Tool;
@@ -39,7 +39,13 @@ impl Channel {
         (team, settings): (&Team, &Settings),
         time_scale: TimeScale,
     ) -> Option<Timestamp> {
-        let opened_at = team.windows.until(site.id, &site.tags, at, at).unwrap_or(at);
+        let mut opened_at = at;
+        for _ in 0..HELD_MAX {
+            match team.windows.until(site.id, &site.tags, opened_at, opened_at) {
+                Some(end) => opened_at = end,
+                None => break,
+            }
+        }
         let fingerprint = Fingerprint::ALL.into_iter().find(|one| one.tool() == tool)?;
         let lifecycle = Lifecycle::open(opened_at);
         let issue = Issue {
@@ -70,7 +76,7 @@ impl Channel {
         let mut now = opened_at;
         for _ in 0..HELD_MAX {
             now = match due(&issue, None, opened_at, &policy, now) {
-                Due::Notify { news: News::Opened { .. }, .. } => return Some(now),
+                Due::Notify { .. } => return Some(now),
                 Due::Later { at: Some(next), .. } if next > now => next,
                 _ => return None,
             };

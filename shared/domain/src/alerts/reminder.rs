@@ -71,7 +71,7 @@ fn next_interval(
 }
 
 /// The first reminder after an instant of a domain that expires.
-fn next_before_expiry(issue: &Issue, after: Timestamp) -> Option<Timestamp> {
+pub(crate) fn next_before_expiry(issue: &Issue, after: Timestamp) -> Option<Timestamp> {
     let is_domain = issue.id.fingerprint() == Fingerprint::DnsDomainExpiring;
     let ends_at = issue.ends_at().filter(|_| is_domain);
     let expiry = ends_at.into_iter().flat_map(|expires_at| {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_channel_of_its_own_pace_reminds_until_somebody_acknowledges() {
+    fn a_channel_with_its_own_pace_reminds_until_somebody_acknowledges() {
         let repeat = Reminders::Repeat(NonZeroU32::new(30).expect("not 0"));
         let down = issue(Fingerprint::StatusDown);
         let expected = ["10:24", "10:54", "11:24", "11:54", "12:24"];

@@ -18,7 +18,7 @@ pub struct Waiting {
 
 impl DeliveryState {
     /// What waits to be sent about an issue; `None` if people know everything. A reminder waits from the time when it
-    /// is due, and an opening from the start, also if the channel has a delay.
+    /// is due, and an opening from the start, even if the channel has a delay.
     pub fn waiting(
         &self,
         issue: &Issue,
@@ -26,8 +26,9 @@ impl DeliveryState {
         now: Timestamp,
     ) -> Option<Waiting> {
         let awake = QuietTime { enabled: false, ..*policy.quiet_time };
-        let is_acknowledged = issue.lifecycle.acknowledgement().is_some();
-        let delay = if is_acknowledged { policy.delay } else { SignedDuration::ZERO };
+        let lifecycle = issue.lifecycle;
+        let waits = lifecycle.is_active() && lifecycle.acknowledgement().is_none();
+        let delay = if waits { SignedDuration::ZERO } else { policy.delay };
         let awake = AlertPolicy { quiet_time: &awake, delay, ..*policy };
         let Due::Notify { news, .. } = due(issue, self.notified, self.from, &awake, now) else {
             return None;

@@ -30,9 +30,9 @@ input! {
         /// An addition to the specification: what the site has in common with others, as keys such as legacy or keys
         /// with values such as env:prod. Upper case becomes lower case. A team has at most 500 different tags.
         tags: Optional<Tags> = TAGS;
-        /// An addition to the specification: tags that the site gets beside those that it has. It has at most 10 then.
+        /// An addition to the specification: tags to add to those that the site has, which may then be at most 10.
         add_tags: ChangeOnly<Tags> = TAGS;
-        /// An addition to the specification: tags that the site loses, if it has them.
+        /// An addition to the specification: tags to remove, if the site has them and they are not added as well.
         remove_tags: ChangeOnly<Tags> = TAGS;
         /// Whether broken-link crawls render pages with a browser.
         #[form("Render pages in a browser when checking links")]

@@ -321,7 +321,7 @@ impl Reader {
     }
 
     /// People are about to be notified of an opening at which their channel was not about the site.
-    pub(crate) fn is_meant(&mut self, key: Key) {
+    pub(crate) fn is_included(&mut self, key: Key) {
         let place = self.places.entry(key).or_default();
         (place.mind.over, place.saved.over) = (None, None);
     }

@@ -158,7 +158,7 @@ pub(crate) trait Around {
     fn notify(&mut self, alert: &Alert) -> Answer;
     fn event(&mut self, issue: IssueId, event: EventKind, id: &str, body: &[u8]) -> Answer;
     /// People are about to be notified of an opening that was left out.
-    fn is_meant(&mut self, issue: IssueId);
+    fn is_included(&mut self, issue: IssueId);
     /// A delivery run queues what a program missed of an issue while it was off.
     fn is_caught_up(&mut self, issue: IssueId);
     /// A delivery run queues an event for a program.
@@ -199,7 +199,7 @@ pub(crate) fn deliver(
                 if let Write::PutState(next) = &write {
                     let before = world.rows().deliveries.get(&next.issue);
                     if before.is_some_and(|before| before.from > next.from) {
-                        world.is_meant(next.issue);
+                        world.is_included(next.issue);
                     }
                 }
                 let is_written = world.rows().write(&write, now);

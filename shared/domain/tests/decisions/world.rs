@@ -963,9 +963,9 @@ impl Around for World {
         Answer::Taken
     }
 
-    fn is_meant(&mut self, issue: IssueId) {
+    fn is_included(&mut self, issue: IssueId) {
         let key = self.key_of(issue);
-        self.readers[self.current].is_meant(key);
+        self.readers[self.current].is_included(key);
     }
 
     fn is_caught_up(&mut self, issue: IssueId) {

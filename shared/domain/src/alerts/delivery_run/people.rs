@@ -40,7 +40,7 @@ impl DeliveryRun<'_> {
                 }
                 // This is saved before they are notified: if the process dies then, they must hear of the end.
                 Due::Notify { .. } if delivery.leaves_out(&issue) => {
-                    self.write(Write::PutState(delivery.once_meant(&issue, now)));
+                    self.write(Write::PutState(delivery.once_included(&issue, now)));
                 }
                 Due::Notify { news, notified } => {
                     self.news.push(ReadyNews { delivery, issue, site, news, notified });
