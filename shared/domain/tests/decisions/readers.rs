@@ -148,6 +148,13 @@ impl Scene<'_> {
         self.owes_reminder(truth, mind.notified_at).then_some(AlertKind::Reminder)
     }
 
+    /// The same, unless the process died before it saved what it had sent, and nothing more is due according to what is
+    /// saved: with a delay, an acknowledgement may come before the alert is sent again.
+    fn owed_for_certain(&self, key: Key, truth: &Truth, place: &Place) -> Option<AlertKind> {
+        self.owed(key, truth, place.saved)?;
+        self.owed(key, truth, place.mind)
+    }
+
     /// Whether a program must be notified of an opening that its channel was not about at first.
     fn owes_opening(&self, key: Key, truth: &Truth, place: &Place) -> bool {
         truth.is_active
@@ -310,10 +317,13 @@ impl Reader {
                 None if !scene.selects(key) && !mind.has_missed && mind.knows.is_none() => {
                     mind.over = opened_at;
                 }
-                Some(ended_at) if mind.knows.is_none() && mind.over != opened_at => {
-                    mind.has_missed |= delay.is_none_or(|delay| {
+                Some(ended_at) if mind.knows.is_none() => {
+                    let is_announced = delay.is_none_or(|delay| {
                         !truth.is_acknowledged && truth.opened_at + delay <= ended_at
                     });
+                    mind.has_missed |= is_announced && mind.over != opened_at;
+                    // Unless the channel is off, everything that is over is forgotten with the tags of its end.
+                    mind.has_missed &= scene.selects(key) || scene.channel.disabled.is_some();
                 }
                 _ => {}
             }
@@ -418,7 +428,7 @@ impl Reader {
         for (key, truth) in truths {
             let Some(place) = self.places.get_mut(key) else { continue };
             let owed = if scene.channel.target.is_for_people() {
-                scene.owed(*key, truth, place.mind).map(|kind| format!("{kind:?}"))
+                scene.owed_for_certain(*key, truth, place).map(|kind| format!("{kind:?}"))
             } else if is_quiet(scene.quiet_time, now) || !self.patience.is_empty() {
                 // An event that failed before waits until quiet time ends, according to the settings at that time.
                 None
@@ -478,8 +488,11 @@ impl Reader {
             let Some(place) = self.places.get(key) else { continue };
             let name = &scene.channel.name;
             if scene.channel.target.is_for_people() {
-                let owed = scene.owed(*key, truth, place.mind);
+                let owed = scene.owed_for_certain(*key, truth, place);
                 assert_eq!(owed, None, "{name} is owed this of {key:?} in the end");
+                if place.mind != place.saved {
+                    continue;
+                }
                 let is_left_alone =
                     truth.is_acknowledged && scene.channel.filter.delay_minutes.is_some();
                 let is_about = scene.selects(*key) && !is_left_alone || place.mind.knows.is_some();
