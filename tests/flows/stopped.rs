@@ -73,7 +73,7 @@ async fn pausing_a_site_that_is_down_ends_its_alerts_but_not_its_issue() {
     scene.assert_that_nobody_is_reminded().await;
 
     scene.enable_status(site, true).await;
-    assert_eq!(scene.notified(), ["DOWN: site.test", "issue.opened"], "it still is");
+    assert_eq!(scene.notified(), ["issue.opened", "DOWN: site.test"], "it still is");
     scene.turn(site, 200).await;
     assert_eq!(scene.notified(), ["RESOLVED: site.test", "issue.resolved"]);
 }
@@ -111,7 +111,7 @@ async fn under_an_inactive_plan_nobody_is_reminded() {
     assert_eq!(reasons(&received), [("issue.resolved".to_owned(), json!("plan_inactive"))]);
     scene.assert_that_nobody_is_reminded().await;
     set(true).await;
-    assert_eq!(scene.notified(), ["DOWN: site.test", "issue.opened"]);
+    assert_eq!(scene.notified(), ["issue.opened", "DOWN: site.test"]);
 }
 
 #[tokio::test]
