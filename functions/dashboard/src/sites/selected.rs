@@ -4,7 +4,7 @@ use lambda_http::http::StatusCode;
 use maud::html;
 use vedette_actions::{delete_site, pause_site, resume_site, save_site};
 use vedette_domain::id::SiteId;
-use vedette_domain::sites::site::Site;
+use vedette_domain::sites::input::SiteEdit;
 use vedette_domain::sites::tag::{SITE_TAGS_MAX, Tags};
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
@@ -92,19 +92,22 @@ async fn change_tags(
     input: &FormInput,
 ) -> Result<(), ApiError> {
     let by = context.member()?.caller.by();
-    let (added, removed) = (tags::read(input, ADD)?, tags::read(input, REMOVE)?);
+    let edit = SiteEdit {
+        add_tags: Some(tags::read(input, ADD)?),
+        remove_tags: Some(tags::read(input, REMOVE)?),
+        ..SiteEdit::default()
+    };
     let changed = sites.iter().map(|stored| {
-        let tags: Tags = stored.site.tags.difference(&removed).chain(&added).cloned().collect();
-        (stored, tags)
+        let wanted = edit.clone().apply_to(&stored.site, None, false);
+        (stored, wanted)
     });
     let changed: Vec<_> = changed.collect();
-    if let Some((stored, _)) = changed.iter().find(|(_, tags)| tags.len() > SITE_TAGS_MAX) {
-        let why = format!("{} would have more than {SITE_TAGS_MAX} tags.", stored.site.name);
+    if let Some((_, full)) = changed.iter().find(|(_, wanted)| wanted.tags.len() > SITE_TAGS_MAX) {
+        let why = format!("{} would have more than {SITE_TAGS_MAX} tags.", full.name);
         return Err(ValidationError::new(ADD, why).into());
     }
-    for (stored, tags) in changed {
+    for (stored, wanted) in changed {
         let mut access = SiteAccess { stored: stored.clone(), team: team.clone() };
-        let wanted = Site { tags, ..stored.site.clone() };
         save_site(context.app, &mut access, wanted, by).await?;
     }
     Ok(())
