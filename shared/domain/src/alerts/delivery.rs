@@ -318,13 +318,9 @@ pub(crate) fn program_step(
     let notified = delivery.notified.filter(|notified| notified.opened_at == opened_at);
     let reminded_until = notified.map_or(opened_at, |notified| notified.reminded_until);
     let next = next_reminder(issue, reminded_until, policy.reminders, policy.time_scale);
-    let held = next.map(|next| issue.snoozed_until.map_or(next, |until| until.max(next)));
-    match held {
-        Some(due) if due <= now => match policy.maintenance_until(now) {
-            Some(end) => ProgramStep::Wait { due: Some(end) },
-            None => ProgramStep::Remind,
-        },
-        due => ProgramStep::Wait { due },
+    match next.map(|next| policy.held_until(issue, next, now)) {
+        Some(None) => ProgramStep::Remind,
+        held => ProgramStep::Wait { due: held.flatten() },
     }
 }
 

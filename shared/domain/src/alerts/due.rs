@@ -116,18 +116,18 @@ impl<'a> AlertPolicy<'a> {
         }
     }
 
-    /// Until when the site is in maintenance now.
-    pub(super) fn maintenance_until(&self, now: Timestamp) -> Option<Timestamp> {
-        self.windows.until(self.site, self.tags, now, now)
-    }
-
     /// Until when news about an active issue is held back that is due from `due` on: by a snooze, a maintenance window or
     /// quiet time. `None` if it can be sent now.
-    fn held_until(&self, issue: &Issue, due: Timestamp, now: Timestamp) -> Option<Timestamp> {
+    pub(super) fn held_until(
+        &self,
+        issue: &Issue,
+        due: Timestamp,
+        now: Timestamp,
+    ) -> Option<Timestamp> {
         let snoozed = issue.snoozed_until.filter(|until| *until > due.max(now));
         snoozed
             .or_else(|| (due > now).then_some(due))
-            .or_else(|| self.maintenance_until(now))
+            .or_else(|| self.windows.until(self.site, self.tags, now, now))
             .or_else(|| self.quiet_time.until(now, self.zone))
     }
 }
