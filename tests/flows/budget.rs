@@ -472,22 +472,14 @@ async fn an_issue_stays_within_one_read_unit_however_long_it_lives() {
     }
     let check = CheckId::automatic(site.id, Tool::Status, RunReason::Scheduled, now);
     let after = Issue {
-        id: IssueId::new(site.id, Fingerprint::StatusDown, now),
-        rev: 1,
         lifecycle,
         timeline,
-        seen: vedette_domain::issues::SeenTimes::default(),
-        chosen_severity: None,
         summary: "s".repeat(400),
         context: json!({ "measured": "m".repeat(1_500) }),
         check: Some(CheckPointer::row(check)),
         previous_check: Some(CheckPointer::row(check)),
         last_evaluated_at: Some(now),
-        snoozed_until: None,
-        notes: Vec::new(),
-        acts: Vec::new(),
-        created_at: now,
-        updated_at: now,
+        ..Issue::opened(site.id, Fingerprint::StatusDown, now)
     };
     let change = IssueChange { before: None, after, opening: None, publishes: false };
     app.store.commit_issue(&site, &change, None, Audit::None).await.expect("saved");

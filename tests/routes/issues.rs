@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use vedette_domain::accounts::audit::{AuditEvent, IssueDecision};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{IssueId, SiteId};
+use vedette_domain::issues::Fingerprint;
 use vedette_domain::issues::record::{Issue, IssueChange};
-use vedette_domain::issues::{Fingerprint, Lifecycle, Timeline};
 use vedette_store::{Audit, SiteWithTools};
 use vedette_testkit::{Member, WebServer};
 use vedette_tests::Service;
@@ -45,31 +45,13 @@ async fn stored_site(service: &Service, site: SiteId) -> SiteWithTools {
 /// Opens an issue as if a check of its tool had found something.
 async fn open(service: &Service, site: SiteId, fingerprint: Fingerprint) -> IssueId {
     let now = service.test.now();
-    let id = IssueId::new(site, fingerprint, now);
-    let lifecycle = Lifecycle::open(now);
-    let change = IssueChange {
-        before: None,
-        after: Issue {
-            id,
-            rev: 1,
-            lifecycle,
-            timeline: Timeline::default().then(lifecycle),
-            seen: vedette_domain::issues::SeenTimes::default(),
-            chosen_severity: None,
-            summary: format!("{fingerprint} on example.com"),
-            context: json!({ "measured": null }),
-            check: None,
-            previous_check: None,
-            last_evaluated_at: None,
-            snoozed_until: None,
-            notes: Vec::new(),
-            acts: Vec::new(),
-            created_at: now,
-            updated_at: now,
-        },
-        opening: None,
-        publishes: false,
+    let after = Issue {
+        summary: format!("{fingerprint} on example.com"),
+        context: json!({ "measured": null }),
+        ..Issue::opened(site, fingerprint, now)
     };
+    let id = after.id;
+    let change = IssueChange { before: None, after, opening: None, publishes: false };
     let stored = stored_site(service, site).await;
     service
         .test

@@ -201,9 +201,9 @@ mod tests {
     use crate::accounts::plan::Plan;
     use crate::accounts::team::Team;
     use crate::alerts::channel::{ChannelKind, ntfy};
-    use crate::id::{IssueId, TeamId};
+    use crate::id::TeamId;
+    use crate::issues::Fingerprint;
     use crate::issues::record::Issue;
-    use crate::issues::{Fingerprint, Lifecycle, Timeline};
     use crate::sites::site::Site;
     use crate::sites::site_url::SiteUrl;
 
@@ -217,24 +217,9 @@ mod tests {
         let url = SiteUrl::parse(&format!("https://example.com/{number}")).expect("a URL");
         let mut site = Site::new(id, TeamId(Uuid::from_u128(7)), url, at(0));
         name.clone_into(&mut site.name);
-        let lifecycle = Lifecycle::open(at(0));
         let issue = Issue {
-            id: IssueId::new(id, Fingerprint::StatusDown, at(0)),
-            rev: 1,
-            lifecycle,
-            timeline: Timeline::default().then(lifecycle),
-            seen: crate::issues::SeenTimes::default(),
-            chosen_severity: None,
             summary: summary.to_owned(),
-            context: serde_json::Value::Null,
-            check: None,
-            previous_check: None,
-            last_evaluated_at: None,
-            snoozed_until: None,
-            notes: Vec::new(),
-            acts: Vec::new(),
-            created_at: at(0),
-            updated_at: at(0),
+            ..Issue::opened(id, Fingerprint::StatusDown, at(0))
         };
         (site, issue)
     }

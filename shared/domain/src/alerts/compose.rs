@@ -305,8 +305,8 @@ mod tests {
 
     use super::*;
     use crate::accounts::plan::Plan;
-    use crate::id::{IssueId, SiteId, TeamId};
-    use crate::issues::{Lifecycle, Timeline};
+    use crate::id::{SiteId, TeamId};
+    use crate::issues::Timeline;
     use crate::sites::site_url::SiteUrl;
 
     fn at(text: &str) -> Timestamp {
@@ -325,22 +325,10 @@ mod tests {
             (Fingerprint::SslExpiring, json!({ "valid_to": "2026-12-20 12:00:00" })),
         ] {
             let issue = Issue {
-                id: IssueId::new(id, fingerprint, opened_at),
-                rev: 1,
-                lifecycle: Lifecycle::open(opened_at),
                 timeline: Timeline::default(),
-                seen: crate::issues::SeenTimes::default(),
-                chosen_severity: None,
                 summary: "it expires on 2026-12-20".to_owned(),
                 context: json!({ "measured": measured }),
-                check: None,
-                previous_check: None,
-                last_evaluated_at: None,
-                snoozed_until: None,
-                notes: Vec::new(),
-                acts: Vec::new(),
-                created_at: opened_at,
-                updated_at: opened_at,
+                ..Issue::opened(id, fingerprint, opened_at)
             };
             let (issue, site) = (&issue, &site);
             let subject = AlertSubject {

@@ -1,16 +1,14 @@
 //! When a channel would be notified of an issue.
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::channel::{Channel, EventKind};
 use super::due::{AlertPolicy, Due, due};
 use crate::accounts::team::Team;
 use crate::checks::schedule::TimeScale;
 use crate::checks::tool::Tool;
-use crate::id::IssueId;
 use crate::issues::record::Issue;
-use crate::issues::{Fingerprint, Lifecycle, SeenTimes, Severity, Timeline};
+use crate::issues::{Fingerprint, Severity};
 use crate::sites::settings::Settings;
 use crate::sites::site::Site;
 
@@ -47,24 +45,9 @@ impl Channel {
             }
         }
         let fingerprint = Fingerprint::ALL.into_iter().find(|one| one.tool() == tool)?;
-        let lifecycle = Lifecycle::open(opened_at);
         let issue = Issue {
-            id: IssueId::new(site.id, fingerprint, opened_at),
-            rev: 1,
-            lifecycle,
-            timeline: Timeline::default().then(lifecycle),
-            seen: SeenTimes::default(),
             chosen_severity: Some(severity),
-            summary: String::new(),
-            context: Value::Null,
-            check: None,
-            previous_check: None,
-            last_evaluated_at: None,
-            snoozed_until: None,
-            notes: Vec::new(),
-            acts: Vec::new(),
-            created_at: opened_at,
-            updated_at: opened_at,
+            ..Issue::opened(site.id, fingerprint, opened_at)
         };
         let policy = AlertPolicy::of(self, (team, settings), site, None, time_scale);
         let policy = AlertPolicy { since: opened_at, ..policy };

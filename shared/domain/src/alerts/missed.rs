@@ -113,7 +113,6 @@ fn is_same(one: Timestamp, other: Timestamp) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Value;
     use uuid::Uuid;
 
     use super::*;
@@ -123,7 +122,7 @@ mod tests {
     };
     use crate::alerts::delivery::{DeliveryState, OutboxEntry};
     use crate::alerts::due::Notified;
-    use crate::id::{ChannelId, IssueId, SiteId, TeamId, UserId};
+    use crate::id::{ChannelId, SiteId, TeamId, UserId};
     use crate::issues::record::resolve;
     use crate::issues::{Fingerprint, Lifecycle, Timeline};
 
@@ -144,22 +143,9 @@ mod tests {
             timeline = timeline.then(lifecycle);
         }
         Issue {
-            id: IssueId::new(SiteId(Uuid::from_u128(1)), Fingerprint::StatusDown, at(0)),
-            rev: 1,
             lifecycle,
             timeline,
-            seen: crate::issues::SeenTimes::default(),
-            chosen_severity: None,
-            summary: String::new(),
-            context: Value::Null,
-            check: None,
-            previous_check: None,
-            last_evaluated_at: None,
-            snoozed_until: None,
-            notes: Vec::new(),
-            acts: Vec::new(),
-            created_at: at(0),
-            updated_at: at(0),
+            ..Issue::opened(SiteId(Uuid::from_u128(1)), Fingerprint::StatusDown, at(0))
         }
     }
 

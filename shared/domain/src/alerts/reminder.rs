@@ -87,9 +87,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::id::{IssueId, SiteId, UserId};
+    use crate::id::{SiteId, UserId};
     use crate::issues::record::acknowledge;
-    use crate::issues::{Lifecycle, Timeline};
 
     fn at(text: &str) -> Timestamp {
         text.parse().expect("a timestamp")
@@ -99,25 +98,9 @@ mod tests {
 
     fn issue(fingerprint: Fingerprint) -> Issue {
         let site = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
-        let opened_at = at(OPENED);
-        let lifecycle = Lifecycle::open(opened_at);
         Issue {
-            id: IssueId::new(site, fingerprint, opened_at),
-            rev: 1,
-            lifecycle,
-            timeline: Timeline::default().then(lifecycle),
-            seen: crate::issues::SeenTimes::default(),
-            chosen_severity: None,
-            summary: String::new(),
             context: json!({ "measured": { "expires_at": "2026-12-10T00:00:00+00:00" } }),
-            check: None,
-            previous_check: None,
-            last_evaluated_at: None,
-            snoozed_until: None,
-            notes: Vec::new(),
-            acts: Vec::new(),
-            created_at: opened_at,
-            updated_at: opened_at,
+            ..Issue::opened(site, fingerprint, at(OPENED))
         }
     }
 

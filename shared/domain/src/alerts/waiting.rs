@@ -49,8 +49,8 @@ mod tests {
     use crate::alerts::due::Notified;
     use crate::alerts::reminder::Reminders;
     use crate::checks::schedule::TimeScale;
-    use crate::id::{IssueId, SiteId};
-    use crate::issues::{Fingerprint, Lifecycle, Timeline};
+    use crate::id::SiteId;
+    use crate::issues::Fingerprint;
     use crate::maintenance::Windows;
     use crate::sites::settings::{Escalation, TimeOfDay};
     use crate::sites::tag::Tags;
@@ -63,33 +63,19 @@ mod tests {
     #[test]
     fn alerts_wait_until_they_are_due_and_quiet_time_is_over() {
         let opened_at = at("2026-11-20T09:54:00Z");
-        let id = IssueId::new(SiteId(Uuid::from_u128(7)), Fingerprint::StatusDown, opened_at);
-        let issue = Issue {
-            id,
-            rev: 1,
-            lifecycle: Lifecycle::open(opened_at),
-            timeline: Timeline::default().then(Lifecycle::open(opened_at)),
-            seen: crate::issues::SeenTimes::default(),
-            chosen_severity: None,
-            summary: String::new(),
-            context: serde_json::Value::Null,
-            check: None,
-            previous_check: None,
-            last_evaluated_at: None,
-            snoozed_until: None,
-            notes: Vec::new(),
-            acts: Vec::new(),
-            created_at: opened_at,
-            updated_at: opened_at,
-        };
+        let site = SiteId(Uuid::from_u128(7));
+        let issue = Issue::opened(site, Fingerprint::StatusDown, opened_at);
         let [starts_at, ends_at] =
             ["10:00", "11:00"].map(|time| TimeOfDay::parse(time).expect("a time of day"));
         let quiet = |enabled| QuietTime { enabled, starts_at, ends_at };
         let escalation = Escalation { enabled: true, intervals: [60].into() };
         let now = opened_at + SignedDuration::from_mins(1);
         let waiting = |notified, due, is_quiet| {
-            let delivery =
-                DeliveryState { notified, due, ..DeliveryState::new(id, opened_at, opened_at) };
+            let delivery = DeliveryState {
+                notified,
+                due,
+                ..DeliveryState::new(issue.id, opened_at, opened_at)
+            };
             let (filter, quiet_time) = (Filter::default(), quiet(is_quiet));
             let policy = AlertPolicy {
                 ended: None,
@@ -98,7 +84,7 @@ mod tests {
                 quiet_time: &quiet_time,
                 zone: &NamedZone::utc(),
                 windows: &Windows::default(),
-                site: SiteId(Uuid::from_u128(7)),
+                site,
                 tags: &Tags::new(),
                 selects: true,
                 reminders: Reminders::Escalation(&escalation),

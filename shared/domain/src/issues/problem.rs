@@ -150,11 +150,11 @@ pub(super) fn problems(
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, json};
+    use serde_json::json;
     use uuid::Uuid;
 
     use super::*;
-    use crate::id::{IssueId, SiteId};
+    use crate::id::SiteId;
     use crate::issues::record::Issue;
     use crate::issues::{Fingerprint, Lifecycle};
 
@@ -176,24 +176,7 @@ mod tests {
             seen = seen.then(at(first));
         }
         let site = SiteId(Uuid::from_u128(1));
-        Issue {
-            id: IssueId::new(site, Fingerprint::StatusDown, at(0)),
-            rev: 1,
-            lifecycle,
-            timeline,
-            seen,
-            chosen_severity: None,
-            summary: String::new(),
-            context: Value::Null,
-            check: None,
-            previous_check: None,
-            last_evaluated_at: None,
-            snoozed_until: None,
-            notes: Vec::new(),
-            acts: Vec::new(),
-            created_at: at(0),
-            updated_at: at(0),
-        }
+        Issue { lifecycle, timeline, seen, ..Issue::opened(site, Fingerprint::StatusDown, at(0)) }
     }
 
     fn spans(issue: &Issue) -> Vec<(i64, Option<i64>)> {

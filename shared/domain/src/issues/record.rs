@@ -17,7 +17,7 @@ use super::{
 use crate::accounts::team::Team;
 use crate::checks::check::certificate_instant;
 use crate::checks::pointer::CheckPointer;
-use crate::id::{CheckId, IssueId, UserId};
+use crate::id::{CheckId, IssueId, SiteId, UserId};
 use crate::locations::Votes;
 use crate::time::wire;
 
@@ -67,6 +67,29 @@ pub struct Issue {
 }
 
 impl Issue {
+    /// An issue that opens, of which nothing more is known.
+    pub fn opened(site: SiteId, fingerprint: Fingerprint, at: Timestamp) -> Self {
+        let lifecycle = Lifecycle::open(at);
+        Self {
+            id: IssueId::new(site, fingerprint, at),
+            rev: 1,
+            lifecycle,
+            timeline: Timeline::default().then(lifecycle),
+            seen: SeenTimes::default(),
+            chosen_severity: None,
+            summary: String::new(),
+            context: Value::Null,
+            check: None,
+            previous_check: None,
+            last_evaluated_at: None,
+            snoozed_until: None,
+            notes: Vec::new(),
+            acts: Vec::new(),
+            created_at: at,
+            updated_at: at,
+        }
+    }
+
     /// Each opening that the timeline tells of, oldest first.
     pub fn problems(&self) -> Vec<Problem> {
         problems(&self.timeline, &self.seen, self.first_failed_at())

@@ -15,7 +15,7 @@ use crate::alerts::channel_state::LEASE;
 use crate::alerts::delivery::place;
 use crate::checks::schedule::TimeScale;
 use crate::id::{ChannelId, SiteId, TeamId};
-use crate::issues::{Fingerprint, Lifecycle, Timeline};
+use crate::issues::Fingerprint;
 use crate::sites::settings::Settings;
 use crate::sites::site_url::SiteUrl;
 
@@ -42,24 +42,9 @@ fn site(number: u128) -> Site {
 }
 
 fn issue(number: u128) -> Issue {
-    let lifecycle = Lifecycle::open(at(-10));
     Issue {
-        id: IssueId::new(site(number).id, Fingerprint::StatusDown, at(-10)),
-        rev: 1,
-        lifecycle,
-        timeline: Timeline::default().then(lifecycle),
-        seen: crate::issues::SeenTimes::default(),
-        chosen_severity: None,
         summary: "it is down".to_owned(),
-        context: serde_json::Value::Null,
-        check: None,
-        previous_check: None,
-        last_evaluated_at: None,
-        snoozed_until: None,
-        notes: Vec::new(),
-        acts: Vec::new(),
-        created_at: at(-10),
-        updated_at: at(-10),
+        ..Issue::opened(site(number).id, Fingerprint::StatusDown, at(-10))
     }
 }
 

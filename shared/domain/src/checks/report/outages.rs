@@ -74,11 +74,10 @@ pub fn known_since(issues: &[Issue]) -> Option<Timestamp> {
 #[cfg(test)]
 mod tests {
     use jiff::civil::date;
-    use serde_json::Value;
 
     use super::*;
-    use crate::id::{IssueId, SiteId};
-    use crate::issues::{Lifecycle, SeenTimes, Timeline};
+    use crate::id::SiteId;
+    use crate::issues::{Lifecycle, Timeline};
 
     fn at(text: &str) -> Timestamp {
         text.parse().expect("a timestamp")
@@ -97,24 +96,7 @@ mod tests {
             };
             timeline = timeline.then(lifecycle);
         }
-        Issue {
-            id: IssueId::new(site, fingerprint, at(moments[0])),
-            rev: 1,
-            lifecycle,
-            timeline,
-            seen: SeenTimes::default(),
-            chosen_severity: None,
-            summary: String::new(),
-            context: Value::Null,
-            check: None,
-            previous_check: None,
-            last_evaluated_at: None,
-            snoozed_until: None,
-            notes: Vec::new(),
-            acts: Vec::new(),
-            created_at: at(moments[0]),
-            updated_at: at(moments[0]),
-        }
+        Issue { lifecycle, timeline, ..Issue::opened(site, fingerprint, at(moments[0])) }
     }
 
     #[test]
