@@ -35,7 +35,7 @@ impl Reading {
             "RESOLVED" | "MONITORING" | "CLOSED" => AlertKind::Resolved,
             "WAS" => AlertKind::Missed,
             "STILL" => AlertKind::Reminder,
-            "CHANNEL" | "MESSAGES" => AlertKind::Notice,
+            "CHANNEL" | "ALERTS" => AlertKind::Notice,
             "TEST" => AlertKind::Test,
             _ if state.ends_with(" AND RESOLVED") => AlertKind::Missed,
             _ => AlertKind::Opened,

@@ -10,6 +10,7 @@ mod lives;
 mod nature;
 mod random;
 mod receivers;
+mod rules;
 mod windows;
 mod world;
 
@@ -56,6 +57,12 @@ fn fifty_short_runs_keep_the_rules() {
         ("held", 1),
         ("in windows", 101),
         ("changed windows", 101),
+        ("changed tags", 81),
+        ("changed rules", 151),
+        ("late", 11),
+        ("left out", 11),
+        ("delayed", 6),
+        ("repeats", 6),
     ]);
 }
 

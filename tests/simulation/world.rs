@@ -10,7 +10,7 @@ use vedette_actions::enable_channel;
 use vedette_checker::at_free_slot;
 use vedette_domain::accounts::audit::By;
 use vedette_domain::accounts::plan::Plan;
-use vedette_domain::alerts::channel::{Channel, Filter, Target};
+use vedette_domain::alerts::channel::{Channel, EventKind, Filter, Target};
 use vedette_domain::alerts::channel_state::LEASE;
 use vedette_domain::checks::check::{Check, Finish, StatusResult, ToolResult};
 use vedette_domain::checks::pointer::CheckPointer;
@@ -37,6 +37,7 @@ use crate::lives::Counts;
 use crate::nature::Nature;
 use crate::random::Random;
 use crate::receivers::{Receivers, name_of, retry};
+use crate::rules;
 use crate::windows::{self, maintenance_until};
 
 /// How much happens.
@@ -181,6 +182,9 @@ impl World {
         for (name, target) in [("chat", chat()), ("mail", mail()), ("program", webhook())] {
             world.add_channel(name, target).await;
         }
+        for _ in 0..3 {
+            world.change_rules().await;
+        }
         // Messages from the creation of the sites are not part of this.
         world.service.test.queue.drain(Destination::Reconcile);
         world
@@ -189,9 +193,13 @@ impl World {
     async fn add_site(&mut self, number: u64) {
         let name = format!("site-{number}");
         let off = json!({ "enabled": false });
-        let body = json!({ "url": format!("http://{name}.test"), "name": name, "monitoring_settings": { "tools": {
+        let tools = json!({
             "status": { "enabled": true }, "ssl": off, "dns": off, "broken-links": off, "performance": off,
-        } } });
+        });
+        let (url, tags) = (format!("http://{name}.test"), rules::tags(&mut self.random));
+        let settings = json!({ "tools": tools });
+        let body =
+            json!({ "url": url, "name": name, "tags": tags, "monitoring_settings": settings });
         let path = format!("/teams/{}/sites", self.owner.team);
         let created = self.service.client(&self.owner).post(&path, &body).await;
         assert_eq!(created.status, 201, "{created:?}");
@@ -328,6 +336,12 @@ impl World {
             self.change_settings().await;
         }
         if self.random.happens(40) {
+            self.change_tags().await;
+        }
+        if self.random.happens(25) {
+            self.change_rules().await;
+        }
+        if self.random.happens(40) {
             self.maintain().await;
         }
         if self.random.happens(8) {
@@ -354,6 +368,7 @@ impl World {
         let app = &self.service.test.app;
         self.service.test.set_clock(app.clock.now() + by);
         self.ahead = ahead;
+        self.receivers.lock().set_back(self.now());
         if by < -CLOCK_SKEW {
             self.must_rebuild = true;
             self.realign().await;
@@ -363,8 +378,8 @@ impl World {
     /// After the clock was set back, derives again what is outstanding. A process that dies meanwhile repeats it when it
     /// starts, and one that cannot write repeats it until it can.
     async fn realign(&mut self) {
-        let (app, faults) = (&self.service.test.app, self.service.test.faults().clone());
         while self.must_rebuild {
+            let (app, faults) = (&self.service.test.app, self.service.test.faults().clone());
             let realigned = Box::pin(async {
                 let rebuilt = vedette_notifier::rebuild_waits(app).await;
                 // If one of these fails, the next night or the next pass repeats it.
@@ -375,7 +390,11 @@ impl World {
             });
             match faults.until_crash(realigned).await {
                 None => self.counts.add("deaths", 1_u64),
-                Some(true) => self.must_rebuild = false,
+                Some(true) => {
+                    self.must_rebuild = false;
+                    self.see_rules().await;
+                    return;
+                }
                 Some(false) => return,
             }
         }
@@ -397,6 +416,7 @@ impl World {
             }
         };
         self.counts.add("deaths", !switched);
+        self.see_rules().await;
     }
 
     /// Enables all disabled channels.
@@ -411,6 +431,7 @@ impl World {
                 on.expect("nobody sends to it");
             }
         }
+        self.see_rules().await;
     }
 
     /// Every other day all receivers work, so that none fails long enough to be given up.
@@ -512,6 +533,62 @@ impl World {
         self.receivers.lock().windows = windows;
     }
 
+    /// Somebody gives a site other tags.
+    async fn change_tags(&mut self) {
+        let site = usize::try_from(self.random.below(self.sites.len() as u64)).expect("small");
+        let Watched { id, name, .. } = &self.sites[site];
+        let (path, url) = (format!("/sites/{id}"), format!("http://{name}.test"));
+        let body = json!({ "url": url, "tags": rules::tags(&mut self.random) });
+        self.patch(&path, &body, "changed tags").await;
+        self.see_rules().await;
+    }
+
+    /// Somebody changes the rules of a channel, unless it is that for chat, which gets everything at once.
+    async fn change_rules(&mut self) {
+        let channel = usize::try_from(1 + self.random.below(2)).expect("small");
+        let (random, is_for_people) =
+            (&mut self.random, self.channels[channel].target.is_for_people());
+        let body = rules::changed(random, is_for_people, self.scale.slowness);
+        self.save_rules(channel, &body).await;
+    }
+
+    async fn save_rules(&mut self, channel: usize, body: &Value) {
+        let path = format!("/teams/{}/channels/{}", self.owner.team, self.channels[channel].id);
+        self.patch(&path, body, "changed rules").await;
+        self.see_rules().await;
+    }
+
+    /// Somebody changes something through the API, and the process may die.
+    async fn patch(&mut self, path: &str, body: &Value, what: &'static str) {
+        let client = self.service.client(&self.owner);
+        let faults = self.service.test.faults().clone();
+        let patched = faults.until_crash(Box::pin(client.patch(path, body))).await;
+        self.counts.add("deaths", patched.is_none());
+        let is_changed = patched.is_some_and(|answer| matches!(answer.status, 200..300));
+        self.counts.add(what, is_changed);
+        self.receivers.lock().note(format!("{what} ({is_changed}): {path} {body}"));
+        self.service.test.queue.drain(Destination::Reconcile);
+    }
+
+    /// The tags and rules that decide who is notified, and the openings that no channel knows yet.
+    async fn see_rules(&self) {
+        let store = &self.service.test.app.store;
+        let channels = store.channels(self.owner.team).await.expect("read");
+        let (mut tags, mut waiting) = (BTreeMap::new(), BTreeSet::new());
+        for site in &self.sites {
+            let stored = store.site(site.id.partition()).await.expect("read").expect("a site");
+            tags.insert(site.name.clone(), stored.site.tags);
+            for fingerprint in STATUS {
+                let entries = store.outbox(site.id.partition(), fingerprint).await.expect("read");
+                let openings = entries.iter().filter(|of| of.event == Some(EventKind::Opened));
+                let name = name_of(&site.name, fingerprint);
+                let opened_at = openings.map(|opening| opening.issue.lifecycle.opened_at());
+                waiting.extend(opened_at.map(|opened_at| (name.clone(), opened_at)));
+            }
+        }
+        self.receivers.lock().see_rules(&tags, channels, &waiting);
+    }
+
     async fn change_settings(&mut self) {
         let hour = self.random.below(24);
         let quiet = json!({
@@ -528,13 +605,7 @@ impl World {
         let settings = json!({ "tools": tools, "quiet_time": quiet, "escalation": escalation });
         let path = format!("/teams/{}/monitoring", self.owner.team);
         let body = json!({ "monitoring_settings": settings });
-        let client = self.service.client(&self.owner);
-        let faults = self.service.test.faults().clone();
-        let patched = Box::pin(client.patch(&path, &body));
-        if faults.until_crash(patched).await.is_none() {
-            self.counts.add("deaths", 1_u64);
-        }
-        self.service.test.queue.drain(Destination::Reconcile);
+        self.patch(&path, &body, "changed settings").await;
         let app = &self.service.test.app;
         let team = app.store.team(self.owner.team, app.clock.now()).await.expect("read");
         self.receivers.lock().quiet_time = team.expect("a team").settings.quiet_time;
@@ -546,12 +617,9 @@ impl World {
         let name = &self.sites.iter().find(|other| other.id == site).expect("a site").name;
         for fingerprint in STATUS {
             let found = store.issue(site.partition(), fingerprint).await;
-            let issue = found.expect("read").filter(|issue| issue.lifecycle.is_active());
-            let (name, mut receivers) = (name_of(name, fingerprint), self.receivers.lock());
-            match issue {
-                Some(issue) => receivers.down_since.insert(name, issue.lifecycle.opened_at()),
-                None => receivers.down_since.remove(&name),
-            };
+            if let Some(issue) = found.expect("read") {
+                self.receivers.lock().see(&name_of(name, fingerprint), &issue);
+            }
         }
     }
 
@@ -770,7 +838,9 @@ impl World {
             recorded => {
                 // It may have been saved before.
                 self.sites[number].held = 0;
-                recorded.is_ok()
+                let is_done = recorded.is_ok();
+                self.see(message.site).await;
+                is_done
             }
         }
     }
@@ -824,6 +894,7 @@ impl World {
         // The lease of a process that died while it sent has expired.
         self.service.test.advance(LEASE);
         self.switch_all_on().await;
+        self.save_rules(1, &json!({ "repeat_minutes": null })).await;
         self.end_maintenance().await;
         // After so many hours of failures, the longest wait is equally long, and longer with jitter; and none of the
         // receivers fails for days.
@@ -925,6 +996,7 @@ impl World {
     async fn judge(&self) -> Counts {
         let store = &self.service.test.app.store;
         let mut counts = self.counts.clone() + self.receivers.lock().counts.clone();
+        let mut left_out = BTreeSet::new();
         let all = self.sites.iter().flat_map(|site| STATUS.map(|fingerprint| (site, fingerprint)));
         for (site, fingerprint) in all {
             let found = store.issue(site.id.partition(), fingerprint).await;
@@ -946,38 +1018,30 @@ impl World {
                 assert_ne!(pair[0], pair[1], "opened and resolved alternate");
             }
             for channel in &self.channels {
-                if channel.target.is_for_people() {
-                    assert_eq!(
-                        receivers.believes_down(channel.id, &name),
-                        issue.lifecycle.is_active(),
-                        "{} on {} in the end",
-                        channel.name,
-                        name,
-                    );
-                } else if issue.timeline.entries().len() < 100 {
-                    let (events, has_asked) = receivers.events(channel.id, &name);
-                    let is_right = match has_asked {
-                        true => events.is_empty() || events.last() == happened.last(),
-                        false => happened == events,
-                    };
-                    assert!(is_right, "of {name}: {events:?}, {happened:?}");
+                receivers.judge(channel.id, &name);
+                if receivers.is_left_out(channel.id, &name) {
+                    let row = (format!("D#{}#{}", channel.team, channel.id), issue.id);
+                    left_out.insert((row.0, format!("I#{}", row.1)));
+                    counts.add("left out", 1_u64);
                 }
             }
         }
         for site in &self.sites {
             self.assert_counted(site).await;
         }
-        self.assert_nothing_is_outstanding().await;
+        self.assert_nothing_is_outstanding(&left_out).await;
         counts
     }
 
-    /// Outstanding work has a due time, and in the end nothing is outstanding.
-    async fn assert_nothing_is_outstanding(&self) {
+    /// Outstanding work has a due time, and in the end nothing is outstanding. Only what channels know about the issues
+    /// that are `left_out` is kept.
+    async fn assert_nothing_is_outstanding(&self, left_out: &BTreeSet<(String, String)>) {
         let dump = self.service.test.table.dump().await;
         let mut left = BTreeMap::new();
         for ((pk, sk), item) in &dump {
             let is_outstanding = sk.starts_with("O#") || sk.starts_with("Q#");
             let is_untold = sk.starts_with("I#") && pk.starts_with("D#") && item["told"].is_null();
+            let is_untold = is_untold && !left_out.contains(&(pk.clone(), sk.clone()));
             if is_outstanding && pk.starts_with(['S', 'D']) || is_untold {
                 left.insert((pk, sk), item);
             }
