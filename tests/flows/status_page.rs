@@ -2,12 +2,14 @@
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use vedette_domain::accounts::audit::{Actor, AuditEvent};
 use vedette_domain::checks::history::{DayUptime, Downtime};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{SiteId, StatusPageId};
 use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_domain::status_pages::{
-    ComponentState, IncidentStatus, PageAddress, PageSummary, Publication, PublishedPage,
+    ComponentChange, ComponentState, IncidentStatus, PageAddress, PageSummary, Publication,
+    PublishedPage,
 };
 use vedette_runtime::Destination;
 
@@ -238,6 +240,75 @@ async fn a_component_is_in_maintenance_while_the_tags_of_its_site_match() {
         assert_eq!(page.windows.len(), shown, "{tags:?}");
         assert!(page.windows.iter().all(|window| window.components.len() == 1));
     }
+}
+
+#[tokio::test]
+async fn a_selector_adds_sites_that_somebody_publishes_and_removes_them() {
+    use ComponentChange::{Joined, Left};
+    use ComponentState::Operational;
+    let scene = Scene::start().await;
+    let first = scene.watch().await;
+    let second = scene.watch_url(&format!("{URL}/second")).await;
+    scene.tag(first, &["env:prod"]).await;
+    let body = json!({ "slug": "meridian", "name": "Meridian", "selector": "env:prod" });
+    let created = scene.client().post(&scene.status_pages(), &body).await;
+    assert_eq!(created.status, 201, "{created:?}");
+    let path = format!("{}/{}", scene.status_pages(), created.data("uuid"));
+    let page = async || scene.client().get(&path).await.body["data"].clone();
+    let sites = async || {
+        let page = page().await;
+        let groups = page["groups"].as_array().expect("groups").clone().into_iter();
+        let components =
+            groups.flat_map(|group| group["components"].as_array().expect("some").clone());
+        let of = |component: Value| (component["site"].clone(), component["hidden"] == json!(true));
+        components.map(of).collect::<Vec<_>>()
+    };
+    scene.service.consume().await;
+    assert_eq!(sites().await, [(json!(first), true)]);
+    assert_eq!(scene.shown("meridian").await, [], "nobody has published it");
+
+    let mut groups = page().await["groups"].clone();
+    groups[0]["components"][0]["hidden"] = json!(false);
+    scene.client().patch(&path, &json!({ "groups": groups })).await;
+    scene.service.consume().await;
+    assert_eq!(scene.shown("meridian").await, [Operational]);
+    // A site joins when its tags match.
+    scene.tag(second, &["env:prod"]).await;
+    scene.service.consume().await;
+    assert_eq!(sites().await, [(json!(first), false), (json!(second), true)]);
+    assert_eq!(scene.shown("meridian").await, [Operational]);
+
+    // From now on, new sites are published. Nothing says that one was added, so it takes five minutes.
+    scene.client().patch(&path, &json!({ "publish_new_sites": true })).await;
+    scene.service.consume().await;
+    let new = json!({ "url": format!("{URL}/third"), "tags": ["env:prod"] });
+    let sites_of_team = format!("/teams/{}/sites", scene.owner.team);
+    let third = scene.client().post(&sites_of_team, &new).await.data("uuid");
+    scene.pass_until("2026-11-20T10:10:00Z").await;
+    assert_eq!(
+        sites().await,
+        [(json!(first), false), (json!(second), true), (json!(third), false)]
+    );
+    assert_eq!(scene.shown("meridian").await.len(), 2);
+
+    // A site leaves when its tags no longer match, and without the selector, all stay.
+    scene.tag(first, &[]).await;
+    scene.service.consume().await;
+    assert_eq!(sites().await, [(json!(second), true), (json!(third), false)]);
+    assert_eq!(scene.shown("meridian").await.len(), 1);
+    scene.client().patch(&path, &json!({ "selector": null })).await;
+    scene.tag(second, &[]).await;
+    scene.service.consume().await;
+    assert_eq!(sites().await.len(), 2);
+
+    let store = &scene.service.test.app.store;
+    let log = store.audit_log(scene.owner.team, None, 100).await.expect("read");
+    let changes = log.entries.iter().rev().filter_map(|entry| match &entry.event {
+        AuditEvent::Component { change, .. } => Some((entry.actor, *change)),
+        _ => None,
+    });
+    let expected = [Joined, Joined, Joined, Left].map(|change| (Actor::Service, change));
+    assert_eq!(changes.collect::<Vec<_>>(), expected);
 }
 
 #[tokio::test]

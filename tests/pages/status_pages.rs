@@ -7,7 +7,7 @@ use vedette_domain::status_pages::StatusPage;
 use vedette_testkit::{Member, TestApp, member_of};
 use vedette_tests::Service;
 
-use crate::support::{Browser, main_part, said, sent_to};
+use crate::support::{Browser, main_part, said, sent_to, text};
 
 async fn new_site(service: &Service, owner: &Member, name: &str) -> SiteId {
     let body = json!({ "url": format!("https://{name}.example/"), "name": name });
@@ -77,6 +77,51 @@ async fn a_page_is_created_filled_and_deleted_with_forms() {
     for text in ["Created the status page", "Edited the status page", "Deleted the status page"] {
         assert!(said(&log).contains(text), "{text}");
     }
+}
+
+#[tokio::test]
+async fn what_a_selector_has_added_is_hidden_until_it_is_ticked() {
+    let (service, owner) = Service::with_team().await;
+    let test = &service.test;
+    let shop = new_site(&service, &owner, "shop-internal").await;
+    let body = json!({ "url": "https://shop-internal.test", "tags": ["env:prod"] });
+    let mut browser = Browser::of(test, owner.user).await;
+    let path = format!("/teams/{}/status-pages", owner.team);
+    browser.post(&path, "name=Meridian&slug=meridian").await;
+    let edit = format!("{path}/{}/edit", page(test, &owner).await.id);
+    let fields = "name=Meridian&slug=meridian&message=&selector=Env:prod";
+    sent_to(&browser.post(&edit, fields).await);
+    let tagged = service.client(&owner).patch(&format!("/sites/{shop}"), &body).await;
+    assert_eq!(tagged.status, 200, "{tagged:?}");
+    service.consume().await;
+    let component = page(test, &owner).await.groups[0].components[0].clone();
+    assert_eq!((component.site, component.is_hidden), (shop, true));
+
+    let form = browser.get(&edit).await;
+    let sent = crate::support::fields_of(main_part(&form));
+    assert!(sent.contains(&("hidden".to_owned(), component.id.to_string())), "{sent:?}");
+    assert!(sent.contains(&("selector".to_owned(), "env:prod".to_owned())), "{sent:?}");
+    let id = component.id;
+    let line = format!(
+        "&hidden={id}&uuid%3A{id}={id}&site%3A{id}={shop}&name%3A{id}=Shop&group%3A{id}=&place%3A{id}=1"
+    );
+    for (ticked, is_hidden) in
+        [(String::new(), true), (format!("&show={id}"), false), (String::new(), true)]
+    {
+        sent_to(&browser.post(&edit, &format!("{fields}{line}{ticked}")).await);
+        let stored = page(test, &owner).await;
+        let [stored] = &stored.groups[0].components[..] else { panic!("{stored:?}") };
+        assert_eq!(
+            (stored.is_hidden, &*stored.name, stored.is_selected),
+            (is_hidden, "Shop", true)
+        );
+    }
+    let log = browser.get(&format!("/teams/{}/audit-log", owner.team)).await;
+    let words = text(said(&log));
+    assert!(
+        words.contains("the service Added shop-internal to the status page Meridian , because the selector matches it"),
+        "{words}"
+    );
 }
 
 #[tokio::test]

@@ -11,6 +11,7 @@ use vedette_domain::accounts::audit::{
     IssueDecision, PageChange, WindowChange,
 };
 use vedette_domain::id::{TeamId, UserId};
+use vedette_domain::status_pages::ComponentChange;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
@@ -98,6 +99,7 @@ fn row(entry: &AuditEntry, users: &BTreeMap<UserId, User>, clock: Clock<'_>) -> 
                     }
                     Actor::Operator => em { "the operator" },
                     Actor::Reader => em { "the recipient of the address" },
+                    Actor::Service => em { "the service" },
                 }
             }
             td { (what(entry, users, clock)) }
@@ -175,6 +177,16 @@ fn what(
             html! { (of_window(*change)) " " (called(name)) }
         }
         AuditEvent::StatusPage { name, change } => html! { (of_page(*change)) " " (called(name)) },
+        AuditEvent::Component { page, name, change, .. } => html! {
+            @match change {
+                ComponentChange::Joined => {
+                    "Added " (called(name)) " to the status page " (called(page)) ", because the selector matches it"
+                }
+                ComponentChange::Left => {
+                    "Removed " (called(name)) " from the status page " (called(page)) ", because the selector no longer matches it"
+                }
+            }
+        },
         AuditEvent::Incident { page, title, change } => html! {
             (of_incident(*change)) " " (called(title)) " on the status page " (called(page))
         },

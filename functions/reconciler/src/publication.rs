@@ -1,15 +1,21 @@
 //! Publishes status pages.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures::future::{try_join, try_join3};
 use jiff::SignedDuration;
+use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, By};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{SiteId, StatusPageId, TeamId};
 use vedette_domain::message::{MailRequest, Message};
-use vedette_domain::status_pages::{SiteFacts, StatusPage, next_publication, publish};
+use vedette_domain::status_pages::{
+    Following, Publication, Selected, SiteFacts, StatusPage, next_publication, publish,
+};
 use vedette_runtime::App;
-use vedette_store::{SiteWithTools, StoreError, TeamWithSettings, budget, retry_on_conflict};
+use vedette_store::{
+    Audit, SiteWithTools, StoreError, TeamWithSettings, budget, retry_on_conflict,
+};
 
 use crate::sync::{readable, running};
 
@@ -47,6 +53,9 @@ async fn attempt(app: &App, team: TeamId, page: StatusPageId) -> Result<(), Stor
     let (found_team, found_page) =
         try_join(store.team(team, now), store.status_page(team, page)).await?;
     let (Some(team), Some(page)) = (found_team, found_page) else { return Ok(()) };
+    let (page, selected) = follow_selector(app, &team, page, publication.selected).await?;
+    let publication = Publication { selected, ..publication };
+    let page = page.as_published();
     let sites: Vec<_> = page.sites().into_iter().map(SiteId::partition).collect();
     let address = page.address();
     let (sites, incidents, before) = try_join3(
@@ -67,6 +76,53 @@ async fn attempt(app: &App, team: TeamId, page: StatusPageId) -> Result<(), Stor
         enqueue_mailings(app, &page).await?;
     }
     Ok(())
+}
+
+/// Adds the sites that the selector of a page has come to select, and removes those that it no longer selects. Saving
+/// the page requests another publication, so the attempt that did it is followed by another one. Also returns what the
+/// selector was applied to, if the page has one; `last` is what it was applied to before.
+async fn follow_selector(
+    app: &App,
+    team: &TeamWithSettings,
+    mut page: StatusPage,
+    last: Option<Selected>,
+) -> Result<(StatusPage, Option<Selected>), StoreError> {
+    let (store, now) = (&app.store, app.clock.now());
+    let Some(selector) = &page.selector else { return Ok((page, None)) };
+    let tags = store.tags(page.team).await?;
+    let selected = Some(Selected { page: page.rev, tags: tags.rev });
+    // A site without tags does not change the tags of the team. A team that is being copied has no active plan yet.
+    let is_applied = last == selected && !selector.matches([]);
+    if is_applied || !team.team.plan_active {
+        return Ok((page, selected));
+    }
+    let rows = store.directory(page.team, team.team.sites as usize).await?;
+    let numbered = selector.numbered(&tags);
+    let rows = rows.into_iter().filter(|row| numbered.matches(&row.tags));
+    let mut sites: BTreeMap<SiteId, String> = rows.map(|row| (row.id, row.name)).collect();
+    let selector = selector.clone();
+    while let Some(changed) = page.following(&sites, now) {
+        // The directory is not read at one moment, so the sites themselves decide.
+        let concerned: Vec<_> = changed.components.iter().map(|(of, _)| of.site).collect();
+        let stored =
+            readable(app, &concerned.iter().map(|id| id.partition()).collect::<Vec<_>>()).await?;
+        for id in concerned {
+            let found = stored.get(&id.partition()).map(|stored| &stored.site);
+            match found.filter(|site| site.team == page.team && selector.matches(&site.tags)) {
+                Some(site) => sites.insert(id, site.name.clone()),
+                None => sites.remove(&id),
+            };
+        }
+        let Some(Following { page: next, components }) = page.following(&sites, now) else { break };
+        let by = By { actor: Actor::Service, now };
+        let events = components.iter();
+        let events = events.map(|(of, change)| AuditEvent::component(&page, of, *change));
+        let entries: Vec<_> = events.map(|event| AuditEntry::new(page.team, by, event)).collect();
+        store.save_status_page(&page, &next, Audit::Entries(&entries)).await?;
+        page = next;
+    }
+    let selected = Some(Selected { page: page.rev, tags: tags.rev });
+    Ok((page, selected))
 }
 
 /// Sends subscribers what is new, now that they find it on the page.

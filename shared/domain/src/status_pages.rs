@@ -24,8 +24,10 @@ pub use incident::{
 pub use input::{
     ComponentInput, GroupInput, IncidentEdit, NewIncident, NewPage, PageEdit, PageRefusal,
 };
-pub use page::{COMPONENTS_MAX, Component, Group, PAGES_MAX, StatusPage};
-pub use publication::{PUBLICATION_GRACE, Publication, next_publication};
+pub use page::{
+    COMPONENTS_MAX, Component, ComponentChange, Following, Group, PAGES_MAX, StatusPage,
+};
+pub use publication::{PUBLICATION_GRACE, Publication, Selected, next_publication};
 pub use publish::{SiteFacts, affects, component_state, publish};
 pub use published::{
     ComponentState, PageSummary, PublishedComponent, PublishedGroup, PublishedIncident,

@@ -291,9 +291,11 @@ impl Store {
     ) -> Result<(), StoreError> {
         let place = keys::publication(publication.team, publication.page);
         let change = Change {
-            expression: "SET done = :wanted, #at = :next, w = :w, due = :next".into(),
+            expression:
+                "SET done = :wanted, #at = :next, w = :w, due = :next, selected = :selected".into(),
             names: vec![("#at", "at".to_owned())],
             values: vec![
+                (":selected", serde_dynamo::to_attribute_value(publication.selected)?),
                 (":wanted", number(publication.wanted)),
                 (":next", number(next.as_millisecond())),
                 (":w", string(keys::team_shard(publication.team))),

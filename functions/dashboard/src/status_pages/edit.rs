@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use vedette_actions::edit_status_page;
 use vedette_domain::id::SiteId;
 use vedette_domain::input::{Input as _, InputField};
+use vedette_domain::sites::selector::SELECTOR_HELP;
 use vedette_domain::status_pages::{COMPONENTS_MAX, PageEdit, StatusPage};
 use vedette_http::error::ApiError;
 use vedette_http::resource::StatusPageResource;
@@ -58,9 +59,13 @@ pub(crate) async fn save(
 }
 
 /// The texts in the form. Each line of the form has a key; the ticked lines become components, in the order of their
-/// places, and lines with the same group follow one another.
+/// places, and lines with the same group follow one another. What the selector has added, and what was hidden
+/// before, stays hidden if it is not ticked.
 fn texts(sent: &FormInput) -> Map<String, Value> {
     let mut lines: Vec<&str> = sent.all("show").collect();
+    // Those that are shown come first if there is no room for all.
+    let room = COMPONENTS_MAX.saturating_sub(lines.len());
+    lines.extend(sent.all("hidden").filter(|key| !sent.has("show", key)).take(room));
     let place = |key: &str| sent.text(&format!("place:{key}")).trim().parse::<u32>().ok();
     lines.sort_by_key(|key| place(key).unwrap_or(u32::MAX));
     let mut groups: Vec<(&str, Vec<Value>)> = Vec::new();
@@ -71,6 +76,7 @@ fn texts(sent: &FormInput) -> Map<String, Value> {
             "site": text("site"),
             "name": text("name"),
             "response_time": if sent.has("time", key) { YES } else { "" },
+            "hidden": !sent.has("show", key),
         });
         match groups.iter_mut().find(|(name, _)| *name == text("group")) {
             Some((_, components)) => components.push(component),
@@ -94,8 +100,10 @@ struct Line {
     key: String,
     /// The site, and its name.
     site: (SiteId, String),
-    /// Whether the page shows it.
+    /// Whether the page has it.
     is_component: bool,
+    /// Whether it is hidden, and not removed, if it is not ticked.
+    stays_hidden: bool,
 }
 
 async fn form(
@@ -126,7 +134,7 @@ async fn form(
                 div.fields {
                     @for field in own() {
                         @if field.name != "subscriptions" || context.app.service.sends_mail || page.offers_subscriptions {
-                            (input.control(field))
+                            (own_control(field, &input))
                         }
                     }
                 }
@@ -142,6 +150,15 @@ async fn form(
     Ok(layout::team_page(context, (team, NavTab::StatusPages), status, heading, &content))
 }
 
+fn own_control(field: &InputField, input: &FormInput) -> Markup {
+    match field.name {
+        "selector" => {
+            input.input_like(field.name, (&*field.label(), SELECTOR_HELP), "env:prod, !legacy")
+        }
+        _ => input.control(field),
+    }
+}
+
 fn stored(page: &StatusPage) -> Result<FormInput, ApiError> {
     let mut input = FormInput::default();
     input.fill("", own(), &StatusPageResource::new(page, None))?;
@@ -153,7 +170,9 @@ fn stored(page: &StatusPage) -> Result<FormInput, ApiError> {
         input.put(format!("name:{key}"), &component.name);
         input.put(format!("group:{key}"), group.unwrap_or_default());
         input.put(format!("place:{key}"), i32::to_string(&place));
-        input.put("show", &key);
+        if !component.is_hidden {
+            input.put("show", &key);
+        }
         if component.publishes_response_time {
             input.put("time", key);
         }
@@ -174,17 +193,21 @@ fn lines(
     for component in page.components() {
         let name = names.get(&component.site).copied();
         let name = name.unwrap_or("Deleted site");
-        lines.push((component.id.to_string(), component.site, name, true));
+        let stays_hidden =
+            component.is_hidden || (component.is_selected && page.selector.is_some());
+        lines.push((component.id.to_string(), component.site, name, (true, stays_hidden)));
     }
     let others = offered.sites.iter();
-    lines.extend(others.map(|site| (site.id.to_string(), site.id, site.name.as_str(), false)));
+    lines.extend(
+        others.map(|site| (site.id.to_string(), site.id, site.name.as_str(), (false, false))),
+    );
     lines
         .into_iter()
-        .map(|(key, site, name, is_component)| {
+        .map(|(key, site, name, (is_component, stays_hidden))| {
             if input.text(&format!("name:{key}")).is_empty() && !input.has("show", &key) {
                 input.put(format!("name:{key}"), name);
             }
-            Line { key, site: (site, name.to_owned()), is_component }
+            Line { key, site: (site, name.to_owned()), is_component, stays_hidden }
         })
         .collect()
 }
@@ -194,7 +217,7 @@ fn components(lines: &[Line], offered: &Offered<'_>, input: &FormInput) -> Marku
         section.card {
             header { h2 { "Components" } }
             p.in.quiet {
-                "Select what the page shows. Readers see the published name, and never the name or the URL of the site. "
+                "Select what the page shows. Readers see the published name, and never the URL of the site. Sites that join by their tags start with the name of the site as their published name. "
                 "At most " (COMPONENTS_MAX) " components."
             }
             (offered.search(input))
@@ -206,12 +229,13 @@ fn components(lines: &[Line], offered: &Offered<'_>, input: &FormInput) -> Marku
 }
 
 fn component(line: &Line, input: &FormInput) -> Markup {
-    let Line { key, site: (site, name), is_component } = line;
+    let Line { key, site: (site, name), is_component, stays_hidden } = line;
     let field = |name: &str, label: &str| input.input(&format!("{name}:{key}"), "text", label);
     html! {
         li.w {
             div.grow {
                 input type="hidden" name={ "site:" (key) } value=(site);
+                @if *stays_hidden { input type="hidden" name="hidden" value=(key); }
                 @if *is_component { input type="hidden" name={ "uuid:" (key) } value=(key); }
                 (input.tick("show", key, name.as_str()))
                 div.fields {

@@ -267,7 +267,10 @@ fn new_incident(of: &StatusPage, refused: Option<FormInput>) -> Markup {
     let input = refused.unwrap_or_else(|| FormInput::defaults(fields_of_new()));
     let components: Vec<_> = of
         .components()
-        .map(|component| Choice::new(component.id, component.name.clone()))
+        .map(|component| {
+            let hidden = if component.is_hidden { " (hidden)" } else { "" };
+            Choice::new(component.id, format!("{}{hidden}", component.name))
+        })
         .collect();
     html! {
         form.card method="post" action={ (path_of(of)) "/incidents" } novalidate {

@@ -392,6 +392,7 @@ impl History {
             name: known.name.to_owned(),
             site: *site,
             response_time: true,
+            hidden: None,
         });
         let groups = vec![GroupInput { name: None, components: components.collect() }];
         let slug = Slug::parse(SLUG).map_err(|error| error.to_string())?;

@@ -7,7 +7,6 @@ use vedette_domain::accounts::audit::{AuditEntry, AuditEvent, By};
 use vedette_domain::alerts::delivery::OutboxEntry;
 use vedette_domain::alerts::ended::EndReason;
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::maintenance::MaintenanceWindow;
 use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_domain::sites::refusal::SiteRefusal;
 use vedette_domain::sites::settings::SiteOverrides;
@@ -72,11 +71,8 @@ pub async fn save_site(
     let outbox = outbox(app, access, &next, now).await?;
     let entry = AuditEntry::new(site.team, by, AuditEvent::site(site, &next));
     let audit = Audit::Entry(&entry);
-    // The name, the notes and the tags of a site are not published, but windows that it joins or leaves are.
-    let joins = |window: &MaintenanceWindow| {
-        window.covers(site.id, &site.tags) != window.covers(next.id, &next.tags)
-    };
-    let is_published = next.cfg != site.cfg || access.team.team.windows.iter().any(joins);
+    // The name and the notes of a site are not published. Windows and pages that it joins or leaves by its tags are.
+    let is_published = next.cfg != site.cfg || next.tags != site.tags;
     let pages = if is_published { access.team.team.status_pages.as_slice() } else { &[] };
     let tags = tags_after(app, site, &next).await?;
     let update = SiteUpdate { next: &next, tags: tags.as_ref(), outbox: &outbox, pages };

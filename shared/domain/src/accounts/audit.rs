@@ -10,12 +10,13 @@ use sha2::{Digest as _, Sha256};
 use crate::accounts::account::{Role, Scope};
 use crate::alerts::channel::Channel;
 use crate::expectations::Expectations;
-use crate::id::{IssueId, SiteId, TeamId, UserId};
+use crate::id::{ComponentId, IssueId, SiteId, TeamId, UserId};
 use crate::issues::record::Issue;
 use crate::maintenance::MaintenanceWindow;
+use crate::sites::group::SiteGroups;
 use crate::sites::settings::Settings;
 use crate::sites::site::Site;
-use crate::status_pages::{PageIncident, StatusPage};
+use crate::status_pages::{Component, ComponentChange, PageIncident, StatusPage};
 use crate::time_zone::NamedZone;
 
 /// How long an entry is kept.
@@ -35,6 +36,8 @@ pub enum Actor {
     Operator,
     /// The reader of an email address, through a link in an email.
     Reader,
+    /// The service, which follows what somebody has chosen earlier.
+    Service,
 }
 
 impl Actor {
@@ -42,7 +45,7 @@ impl Actor {
     pub const fn user(self) -> Option<UserId> {
         match self {
             Self::User(user) => Some(user),
-            Self::Operator | Self::Reader => None,
+            Self::Operator | Self::Reader | Self::Service => None,
         }
     }
 }
@@ -101,7 +104,7 @@ impl AuditEntry {
     pub fn users(&self) -> impl Iterator<Item = UserId> {
         let actor = match self.actor {
             Actor::User(user) => Some(user),
-            Actor::Operator | Actor::Reader => None,
+            Actor::Operator | Actor::Reader | Actor::Service => None,
         };
         let about = match self.event {
             AuditEvent::MemberAdded { user, .. }
@@ -228,6 +231,17 @@ pub enum AuditEvent {
         name: String,
         /// What was done.
         change: PageChange,
+    },
+    /// The selector of a status page added a component or removed one.
+    Component {
+        /// The name of the page.
+        page: String,
+        /// The component.
+        component: ComponentId,
+        /// Its name.
+        name: String,
+        /// What was done.
+        change: ComponentChange,
     },
     /// Somebody wrote or removed an incident on a status page.
     Incident {
@@ -397,6 +411,15 @@ impl AuditEvent {
         Self::SettingsChanged { differences: differences(&document(before), &document(after)) }
     }
 
+    /// A change of the team's groups of sites.
+    pub fn site_groups(before: &SiteGroups, after: &SiteGroups) -> Self {
+        let document = |groups: &SiteGroups| -> Value {
+            let groups = groups.groups.iter();
+            groups.map(|group| (format!("group {}", group.name), json!(group.selector))).collect()
+        };
+        Self::SettingsChanged { differences: differences(&document(before), &document(after)) }
+    }
+
     /// A change of a site.
     pub fn site(before: &Site, after: &Site) -> Self {
         let mut differences = differences(&chosen(before), &chosen(after));
@@ -420,6 +443,11 @@ impl AuditEvent {
     /// A change of a status page.
     pub fn status_page(page: &StatusPage, change: PageChange) -> Self {
         Self::StatusPage { name: page.name.clone(), change }
+    }
+
+    /// A component that the selector of a page added or removed.
+    pub fn component(page: &StatusPage, of: &Component, change: ComponentChange) -> Self {
+        Self::Component { page: page.name.clone(), component: of.id, name: of.name.clone(), change }
     }
 
     /// A change of an incident.

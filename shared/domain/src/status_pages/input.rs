@@ -18,6 +18,7 @@ use crate::id::{ComponentId, IncidentId, SiteId, StatusPageId, TeamId};
 use crate::input::{
     FieldRule, FlagRule, InputShape, ListRule, ObjectRule, input, instant, line, lines,
 };
+use crate::sites::selector::Selector;
 use crate::validation::{Errors, Field};
 
 input! {
@@ -46,6 +47,14 @@ input! {
         /// "Maintenance".
         #[form("Publish the names of maintenance windows", "Otherwise, planned maintenance appears as “Maintenance”.")]
         maintenance_names: Optional<bool> = FlagRule, or false;
+        /// The tags of sites that the page also shows, such as env:prod, team in (shop,web), !legacy; null if it shows only
+        /// sites that were chosen individually. Their components join and leave as the tags change. They are hidden until
+        /// somebody publishes them.
+        #[form("Add sites with these tags")]
+        selector: Clearable<Selector> = Selector::RULE;
+        /// Whether sites that the selector adds are published at once, under their names.
+        #[form("Publish new sites automatically", "Sites that match later appear on the page at once, under their own names. Otherwise, they stay hidden until you select them below.")]
+        publish_new_sites: Optional<bool> = FlagRule, or false;
         /// The components, in groups.
         groups: Optional<Vec<GroupInput>> = GroupsRule;
     }
@@ -79,6 +88,10 @@ input! {
         /// Whether its response time is published.
         #[form("Publish its response time")]
         response_time: Optional<bool> = FlagRule, or false;
+        /// Whether readers do not see the component. If omitted, a component that is kept stays as it is, and a new one is
+        /// shown.
+        #[form("Hidden")]
+        hidden: Nullable<bool> = FlagRule;
     }
 }
 
@@ -131,9 +144,17 @@ pub enum PageRefusal {
 impl NewPage {
     /// A page that shows nothing yet.
     pub const fn named(name: String, slug: Slug) -> Self {
-        let (unlisted, subscriptions, maintenance_names) = (false, false, false);
-        let (message, groups) = (None, None);
-        Self { name, slug, message, unlisted, subscriptions, maintenance_names, groups }
+        Self {
+            name,
+            slug,
+            message: None,
+            unlisted: false,
+            subscriptions: false,
+            maintenance_names: false,
+            selector: None,
+            publish_new_sites: false,
+            groups: None,
+        }
     }
 
     /// The page. If it is unlisted, `link` is the key in its link; `new_id` gives its components their ids.
@@ -156,6 +177,9 @@ impl NewPage {
             name: self.name,
             message: self.message,
             groups: Vec::new(),
+            selector: self.selector,
+            publishes_new_sites: self.publish_new_sites,
+            left: Vec::new(),
             link: self.unlisted.then_some(link),
             names_windows: self.maintenance_names,
             offers_subscriptions: self.subscriptions,
@@ -185,6 +209,12 @@ impl PageEdit {
             Some(groups) => identified(groups, page, new_id)?,
             None => page.groups.clone(),
         };
+        // What somebody removes does not come back by itself.
+        let is_kept =
+            |id| groups.iter().flat_map(|group| &group.components).any(|one| one.id == id);
+        let removed = page.components().filter(|one| one.is_selected && !is_kept(one.id));
+        let removed = removed.map(|one| (None, Component { is_hidden: true, ..one.clone() }));
+        let left = page.left.iter().cloned().chain(removed).collect();
         let link = match self.unlisted {
             Some(false) => None,
             Some(true) => Some(page.link.clone().unwrap_or(link)),
@@ -195,6 +225,9 @@ impl PageEdit {
             name: self.name.unwrap_or_else(|| page.name.clone()),
             message: self.message.unwrap_or_else(|| page.message.clone()),
             groups,
+            selector: self.selector.unwrap_or_else(|| page.selector.clone()),
+            publishes_new_sites: self.publish_new_sites.unwrap_or(page.publishes_new_sites),
+            left,
             link,
             names_windows: self.maintenance_names.unwrap_or(page.names_windows),
             offers_subscriptions: self.subscriptions.unwrap_or(page.offers_subscriptions),
@@ -214,27 +247,34 @@ fn identified<E: From<PageRefusal>>(
     let mut free: Vec<&Component> = page.components().collect();
     let mut take = |wanted: &dyn Fn(&Component) -> bool| {
         let place = free.iter().position(|component| wanted(component))?;
-        Some(free.remove(place).id)
+        Some(free.remove(place))
     };
     // Components that are named come first, so that no other takes their ids.
     let all = groups.iter().flat_map(|group| &group.components);
-    let mut ids = Vec::new();
+    let mut kept = Vec::new();
     for component in all.clone() {
-        ids.push(match component.uuid {
+        kept.push(match component.uuid {
             Some(id) => Some(take(&|known| known.id == id).ok_or(PageRefusal::UnknownComponent)?),
             None => None,
         });
     }
-    for (id, component) in ids.iter_mut().zip(all) {
-        *id = id.or_else(|| take(&|known| known.site == component.site));
+    for (kept, component) in kept.iter_mut().zip(all) {
+        *kept = kept.or_else(|| take(&|known| known.site == component.site));
     }
-    let mut ids = ids.into_iter();
+    let mut kept = kept.into_iter();
     let mut identified = Vec::new();
     for group in groups {
         let mut components = Vec::new();
-        for ComponentInput { name, site, response_time, .. } in group.components {
-            let id = ids.next().flatten().map_or_else(&mut new_id, Ok)?;
-            components.push(Component { id, name, site, publishes_response_time: response_time });
+        for ComponentInput { name, site, response_time, hidden, .. } in group.components {
+            let kept = kept.next().flatten();
+            components.push(Component {
+                id: kept.map_or_else(&mut new_id, |kept| Ok(kept.id))?,
+                name,
+                site,
+                publishes_response_time: response_time,
+                is_hidden: hidden.unwrap_or_else(|| kept.is_some_and(|kept| kept.is_hidden)),
+                is_selected: kept.is_some_and(|kept| kept.is_selected && kept.site == site),
+            });
         }
         identified.push(Group { name: group.name, components });
     }

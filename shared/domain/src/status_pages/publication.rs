@@ -18,9 +18,9 @@ pub const PUBLICATION_GRACE: SignedDuration = SignedDuration::from_mins(2);
 /// check.
 const REFRESHED_EVERY: SignedDuration = SignedDuration::from_hours(1);
 /// Checks say that a page is published again only if an issue opens or resolves. So nothing else notices that the first
-/// check of a site succeeds, that its checks stop coming, or that they come again. That is looked for no more often than
-/// this.
-const CHECKS_LOOKED_FOR: SignedDuration = SignedDuration::from_mins(5);
+/// check of a site succeeds, that its checks stop coming, or that they come again. Nor does a new site say which pages
+/// select it. That is looked for no more often than this.
+const LOOKED_FOR: SignedDuration = SignedDuration::from_mins(5);
 
 /// What is outstanding for a status page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,16 +46,38 @@ pub struct Publication {
     /// How many incidents the page has.
     #[serde(default)]
     pub incidents: u32,
+    /// What the selector of the page was last applied to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub selected: Option<Selected>,
     /// Whether the page was deleted, and what is left of it must be removed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_deleted: bool,
 }
 
+/// What a selector was applied to. As long as nothing of it changes, it selects the same sites, unless it selects sites
+/// without tags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Selected {
+    /// The `rev` of the page.
+    pub page: u64,
+    /// The `rev` of the team's tags.
+    pub tags: u64,
+}
+
 impl Publication {
     /// What is outstanding for a new page.
     pub const fn of_new_page(team: TeamId, page: StatusPageId) -> Self {
-        let (wanted, done, attempts) = (1, 0, 0);
-        Self { team, page, wanted, done, attempts, next: None, incidents: 0, is_deleted: false }
+        Self {
+            team,
+            page,
+            wanted: 1,
+            done: 0,
+            attempts: 0,
+            next: None,
+            incidents: 0,
+            selected: None,
+            is_deleted: false,
+        }
     }
 
     /// Whether there is something to do at an instant.
@@ -65,7 +87,8 @@ impl Publication {
 }
 
 /// When a page that was just published must be published again, if nothing happens until then: when a window that it
-/// shows starts or ends, when too little is known about a site, when the day turns, and once in a while.
+/// shows starts or ends, when too little is known about a site, when the day turns, and once in a while. A page with a
+/// selector looks for new sites more often.
 pub fn next_publication(
     page: &StatusPage,
     sites: &BTreeMap<SiteId, SiteFacts>,
@@ -82,7 +105,10 @@ pub fn next_publication(
         [start, end].into_iter().flatten()
     });
     let known_until = sites.values().filter_map(SiteFacts::known_until).min();
-    let looked_for = known_until.map(|until| until.max(later(CHECKS_LOOKED_FOR)));
+    let looked_for = match page.selector {
+        Some(_) => Some(later(LOOKED_FOR)),
+        None => known_until.map(|until| until.max(later(LOOKED_FOR))),
+    };
     let refreshed = later(REFRESHED_EVERY).min(looked_for.unwrap_or(Timestamp::MAX));
     edges.fold(refreshed.min(day_start(tomorrow)), Timestamp::min)
 }

@@ -32,6 +32,12 @@ pub struct StatusPageResource {
     maintenance_names: bool,
     /// Whether readers can subscribe to its incidents by email.
     subscriptions: bool,
+    /// The tags of sites that it also shows; omitted if it has no selector.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    selector: Option<String>,
+    /// Whether sites that the selector adds are published at once; omitted if they are hidden at first.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    publish_new_sites: bool,
     /// Its components, in groups.
     groups: Vec<GroupResource>,
     /// Creation.
@@ -64,6 +70,9 @@ struct ComponentResource {
     site: SiteId,
     /// Whether its response time is published.
     response_time: bool,
+    /// Whether readers do not see it; omitted if they do.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    hidden: bool,
 }
 
 impl StatusPageResource {
@@ -79,6 +88,7 @@ impl StatusPageResource {
                     name: component.name.clone(),
                     site: component.site,
                     response_time: component.publishes_response_time,
+                    hidden: component.is_hidden,
                 })
                 .collect(),
         });
@@ -91,6 +101,8 @@ impl StatusPageResource {
             unlisted: page.is_unlisted(),
             maintenance_names: page.names_windows,
             subscriptions: page.offers_subscriptions,
+            selector: page.selector.as_ref().map(ToString::to_string),
+            publish_new_sites: page.publishes_new_sites,
             groups: groups.collect(),
             created_at: page.created_at,
             updated_at: page.updated_at,

@@ -195,7 +195,8 @@ impl Mailing {
         if now.duration_since(update.at) >= MAILED_FOR {
             return None;
         }
-        let concerned = page.components().filter(|one| incident.components.contains(&one.id));
+        let concerned =
+            page.components().filter(|one| !one.is_hidden && incident.components.contains(&one.id));
         let news = IncidentNews {
             incident: incident.id,
             update: self.update,

@@ -52,6 +52,8 @@ fn page() -> StatusPage {
         name: name.to_owned(),
         site: site(number),
         publishes_response_time: number == 1,
+        is_hidden: false,
+        is_selected: false,
     };
     StatusPage {
         id: StatusPageId(Uuid::from_u128(9)),
@@ -66,6 +68,9 @@ fn page() -> StatusPage {
                 components: vec![component(2, "Orders"), component(3, "Payments")],
             },
         ],
+        selector: None,
+        publishes_new_sites: false,
+        left: Vec::new(),
         link: None,
         names_windows: false,
         offers_subscriptions: false,
@@ -487,7 +492,7 @@ fn a_publication_is_outstanding_while_something_is_wanted_or_due() {
 
 fn chosen(id: Option<u128>, name: &str, number: u128) -> ComponentInput {
     let (uuid, name) = (id.map(component), name.to_owned());
-    ComponentInput { uuid, name, site: site(number), response_time: false }
+    ComponentInput { uuid, name, site: site(number), response_time: false, hidden: None }
 }
 
 fn regrouped(components: Vec<ComponentInput>) -> Result<Vec<(u128, u128)>, PageRefusal> {
@@ -668,4 +673,46 @@ proptest! {
         let read: PublishedPage = serde_json::from_value(document).expect("read");
         prop_assert_eq!(read, page);
     }
+}
+
+#[test]
+fn a_selector_fills_a_page_up_to_its_limit_and_gives_the_same_site_the_same_component() {
+    let names: Vec<String> = (0..60).map(|number| format!("Site {number:02}")).collect();
+    let sites: BTreeMap<SiteId, String> =
+        names.iter().zip(1..).map(|(name, number)| (site(number), name.clone())).collect();
+    let page = StatusPage { selector: Selector::parse("env:prod").ok(), ..page() };
+    let Some(Following { page: full, components }) = page.following(&sites, now()) else {
+        panic!("sites join");
+    };
+    assert_eq!((full.components().count(), components.len()), (COMPONENTS_MAX, COMPONENTS_MAX - 3));
+    let (first, change) = &components[0];
+    assert_eq!((&*first.name, *change), ("Site 03", ComponentChange::Joined), "1 to 3 are there");
+    assert_eq!(full.groups.len(), 3, "after the group with a name");
+    assert_eq!(full.as_published().components().count(), 3);
+    assert_eq!(full.following(&sites, now()), None);
+    // All that joined leave, and come back as the same components.
+    let left = full.following(&BTreeMap::new(), now()).expect("sites leave");
+    assert_eq!(left.page.components().count(), 3);
+    assert_eq!(left.page.following(&sites, now()).expect("sites join").page.groups, full.groups);
+    // They are what somebody has chosen for them before, and hidden if somebody has removed them.
+    let mut chosen = full.clone();
+    let first = &mut chosen.groups[2].components[0];
+    (first.name, first.is_hidden) = ("Published".to_owned(), false);
+    let left = chosen.following(&BTreeMap::new(), now()).expect("sites leave").page;
+    let again = left.following(&sites, now()).expect("sites join").page;
+    assert_eq!((&again.groups, &again.left), (&chosen.groups, &vec![]));
+    let none = PageEdit { groups: Some(Vec::new()), ..PageEdit::default() };
+    let key = LinkKey::from_random([7; LinkKey::BYTES]);
+    let new_id = || Ok(component(0));
+    let removed = none.apply_to::<PageRefusal>(&chosen, key, new_id, now()).expect("saved");
+    let again = StatusPage { publishes_new_sites: true, ..removed };
+    let again = again.following(&sites, now()).expect("sites join").page;
+    let shown: Vec<_> = again.as_published().components().map(|of| of.site).collect();
+    assert_eq!(shown, [site(1), site(2), site(3)], "which the selector had not added before");
+    // What somebody has chosen stays.
+    let without = StatusPage { selector: None, ..full.clone() };
+    assert_eq!(without.following(&BTreeMap::new(), now()), None);
+    let automatic = StatusPage { publishes_new_sites: true, ..page };
+    let joined = automatic.following(&sites, now()).expect("sites join").page;
+    assert_eq!(joined.as_published(), joined);
 }

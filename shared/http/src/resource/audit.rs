@@ -17,7 +17,8 @@ pub struct AuditEntryResource<'a> {
     /// When it happened.
     #[serde(serialize_with = "wire_time")]
     timestamp: Timestamp,
-    /// Who did it: `user`, `operator` (the command line of the service) or `reader` (a link in an email).
+    /// Who did it: `user`, `operator` (the command line of the service), `reader` (a link in an email) or
+    /// `service` (the selector of a status page).
     actor: &'static str,
     /// The user, if a user did it whose account still exists.
     user: Option<UserResource>,
@@ -32,6 +33,7 @@ impl<'a> AuditEntryResource<'a> {
             Actor::User(user) => ("user", users.get(&user)),
             Actor::Operator => ("operator", None),
             Actor::Reader => ("reader", None),
+            Actor::Service => ("service", None),
         };
         Self { timestamp: entry.at, actor, user: user.map(UserResource::from), event: &entry.event }
     }
