@@ -80,9 +80,9 @@ async fn many_sites_that_go_down_together_are_one_card_and_acknowledged_at_once(
     meter.start();
     let list = browser.get(&path).await;
     let spent = meter.stop();
-    // Session and account; then team and count; then the directory in four parts, the tags and the index once; then the
-    // alerts, and the status tools and certificates of the page.
-    assert_eq!((spent.round_trips, spent.rounds), (13, 4), "{spent:?}");
+    // Session and account; then team and count; then the directory in four parts, the tags, the groups and the index
+    // once; then the alerts, and the status tools and certificates of the page.
+    assert_eq!((spent.round_trips, spent.rounds), (14, 4), "{spent:?}");
     let shown = text(said(&list));
     for words in [
         "41 of 2 000 sites are down",
@@ -120,6 +120,20 @@ async fn many_sites_that_go_down_together_are_one_card_and_acknowledged_at_once(
     assert!(shown.contains("40 sites are down since 11:00 For 6 min Acknowledged"), "{shown}");
     let wrong = browser.post(&acknowledge, "from=yesterday&to=").await;
     assert_eq!(wrong.status(), 400);
+}
+
+#[tokio::test]
+async fn more_than_a_thousand_sites_are_not_changed_together() {
+    let (service, owner, _) = with_sites(1_001).await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let path = format!("/teams/{}", owner.team);
+    let list = browser.get(&format!("{path}?selected=all")).await;
+    let shown = text(said(&list)).replace('\u{202f}', " ");
+    assert!(shown.contains("All 1 001 selected"), "{shown}");
+    assert!(shown.contains("Narrow the filter to 1 000 sites or fewer"), "{shown}");
+    let selected = format!("{path}/sites/selected");
+    let refused = browser.post(&selected, "all=1&do=pause").await;
+    assert_eq!(sent_to(&refused), format!("{path}?notice=too-many"));
 }
 
 #[tokio::test]
@@ -174,12 +188,12 @@ async fn the_list_has_pages_of_three_sizes_and_any_page_asked_for_is_one_of_them
     }
     let page = browser.get("/?state=unknown&search=site&sort=-name&size=50&page=2").await;
     for link in [
-        "rel=\"prev\" href=\"/?state=unknown&amp;search=site&amp;sort=-name&amp;size=50\"",
-        "rel=\"next\" href=\"/?state=unknown&amp;search=site&amp;sort=-name&amp;size=50&amp;page=3\"",
+        "rel=\"prev\" href=\"/?state=unknown&amp;search=site&amp;selector=&amp;sort=-name&amp;size=50\"",
+        "rel=\"next\" href=\"/?state=unknown&amp;search=site&amp;selector=&amp;sort=-name&amp;size=50&amp;page=3\"",
         // The page of another size has the same rows.
-        "href=\"/?state=unknown&amp;search=site&amp;sort=-name&amp;page=3\"",
-        "href=\"/?state=&amp;search=site&amp;sort=-name&amp;size=50\"",
-        "aria-sort=\"descending\"><a href=\"/?state=unknown&amp;search=site&amp;sort=name&amp;size=50\"",
+        "href=\"/?state=unknown&amp;search=site&amp;selector=&amp;sort=-name&amp;page=3\"",
+        "href=\"/?state=&amp;search=site&amp;selector=&amp;sort=-name&amp;size=50\"",
+        "aria-sort=\"descending\"><a href=\"/?state=unknown&amp;search=site&amp;selector=&amp;sort=name&amp;size=50\"",
     ] {
         assert!(said(&page).contains(link), "{link}: {}", said(&page));
     }
