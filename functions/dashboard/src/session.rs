@@ -21,6 +21,8 @@ const SECURE: &str = "__Host-";
 const SESSION: &str = "vedette";
 /// The cookie that proves that an answer of the OpenID provider is for this browser.
 const ATTEMPT: &str = "vedette-sign-in";
+/// The beginning of the name of the cookie with the selector of a team's list.
+const SELECTOR: &str = "vedette-selector";
 
 const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
@@ -136,6 +138,24 @@ pub(crate) fn keep_attempt(
 /// The cookie that removes it.
 pub(crate) fn forget_attempt(app: &App, head: &Parts) -> Result<HeaderValue, ApiError> {
     set_cookie(app, head, ATTEMPT, "", 0)
+}
+
+/// The selector of the list of a team's sites that the browser keeps, as it stands in the cookie.
+pub(crate) fn kept_selector<'h>(app: &App, head: &'h Parts, team: TeamId) -> Option<&'h str> {
+    let kept = cookie_of(app, &head.headers, &named(app, &format!("{SELECTOR}-{team}")));
+    kept.filter(|selector| !selector.is_empty())
+}
+
+/// The cookie that keeps it for a month, or gives it up if it is empty.
+pub(crate) fn keep_selector(
+    app: &App,
+    head: &Parts,
+    team: TeamId,
+    selector: &str,
+) -> Result<HeaderValue, ApiError> {
+    const MONTH: i64 = 30 * 24 * 60 * 60;
+    let age = if selector.is_empty() { 0 } else { MONTH };
+    set_cookie(app, head, &format!("{SELECTOR}-{team}"), selector, age)
 }
 
 fn set_cookie(

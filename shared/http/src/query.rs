@@ -48,6 +48,11 @@ impl Query {
         kept.into_iter()
     }
 
+    /// Whether the parameter was sent, even if it is blank.
+    pub fn has(&self, name: &'static str) -> bool {
+        self.text(name).is_some()
+    }
+
     /// Free text, trimmed; `None` if it is blank.
     pub fn search(&self, name: &'static str) -> Option<&str> {
         self.text(name).map(str::trim).filter(|text| !text.is_empty())
