@@ -1,6 +1,5 @@
 //! One alert about many issues. It names as many of them as fit into every channel.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
@@ -10,8 +9,8 @@ use super::compose::{AlertSubject, active};
 use super::text::{cut, one_line};
 use super::{Alert, AlertKind, Fact, Link, link};
 use crate::id::SiteId;
+use crate::issues::mass_outage::in_common;
 use crate::sites::site::Site;
-use crate::sites::tag::Tag;
 
 /// An alert about many issues. The reader learns only about the issues that it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,7 +88,7 @@ pub(crate) fn collect(
         state: state(kind, word, subjects),
         name,
         lines,
-        facts: in_common(&sites)
+        facts: common(&sites)
             .into_iter()
             .chain([Fact { label: "Team", value: team.to_owned() }])
             .collect(),
@@ -105,24 +104,16 @@ pub(crate) fn collect(
 
 type Sites<'a> = BTreeMap<SiteId, &'a Site>;
 
-/// The tags that most of these sites have, if they are many: a cause may be behind what they have in common.
-fn in_common(sites: &Sites<'_>) -> Option<Fact> {
-    /// From how many sites on.
-    const MANY: usize = 5;
-    /// Tags that are named, the most frequent first.
-    const NAMED: usize = 3;
+/// What most of these sites have in common.
+fn common(sites: &Sites<'_>) -> Option<Fact> {
     let all = sites.len();
-    let mut having: BTreeMap<&Tag, usize> = BTreeMap::new();
-    sites.values().flat_map(|site| &site.tags).for_each(|tag| *having.entry(tag).or_default() += 1);
-    // Four of five sites.
-    let mut common: Vec<_> = having.into_iter().filter(|(_, count)| count * 5 >= all * 4).collect();
-    common.sort_by_key(|(tag, count)| (Reverse(*count), *tag));
-    let named = common.iter().take(NAMED).map(|(tag, count)| match *count == all {
+    let tags = in_common(all, sites.values().flat_map(|site| &site.tags)).into_iter();
+    let named = tags.map(|(tag, count)| match count == all {
         true => tag.to_string(),
         false => format!("{tag} ({count} of {all})"),
     });
     let value = named.collect::<Vec<_>>().join(", ");
-    (all >= MANY && !value.is_empty()).then_some(Fact { label: "In common", value })
+    (!value.is_empty()).then_some(Fact { label: "In common", value })
 }
 
 /// The current state in capitals: `word` describes each issue, if all have the same.
@@ -206,6 +197,7 @@ mod tests {
     use crate::issues::record::Issue;
     use crate::sites::site::Site;
     use crate::sites::site_url::SiteUrl;
+    use crate::sites::tag::Tag;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(1_795_000_000 + second).expect("a timestamp")

@@ -1,8 +1,12 @@
 //! Outages of many sites at once, which are shown as one.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use jiff::{SignedDuration, Timestamp};
+
+use crate::sites::tag::Tag;
 
 /// The fewest sites of a mass outage.
 const SITES_MIN: usize = 5;
@@ -29,6 +33,20 @@ pub fn mass_outages(opened: &[Timestamp], sites: usize) -> Vec<Range<usize>> {
         }
     }
     found
+}
+
+/// The tags that at least four fifths of many sites have, with how many of them do, the most frequent first: a cause may
+/// be behind what they have in common. At most three tags; none if the sites are few.
+pub fn in_common<'t>(sites: usize, tags: impl Iterator<Item = &'t Tag>) -> Vec<(&'t Tag, usize)> {
+    /// The most tags.
+    const NAMED: usize = 3;
+    let mut having: BTreeMap<&Tag, usize> = BTreeMap::new();
+    tags.for_each(|tag| *having.entry(tag).or_default() += 1);
+    let is_common = |count: usize| sites >= SITES_MIN && count * 5 >= sites * 4;
+    let mut common: Vec<_> = having.into_iter().filter(|(_, count)| is_common(*count)).collect();
+    common.sort_by_key(|(tag, count)| (Reverse(*count), *tag));
+    common.truncate(NAMED);
+    common
 }
 
 #[cfg(test)]

@@ -1,19 +1,21 @@
 //! What is wrong with a team's sites, worst first, above the list of sites.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use jiff::Timestamp;
 use maud::{Markup, html};
 use vedette_actions::ACKNOWLEDGED_MAX;
 use vedette_domain::accounts::account::User;
-use vedette_domain::id::{IssueId, UserId};
-use vedette_domain::issues::mass_outage::mass_outages;
+use vedette_domain::id::{IssueId, SiteId, UserId};
+use vedette_domain::issues::mass_outage::{in_common, mass_outages};
 use vedette_domain::issues::{IssueStatus, Severity};
 use vedette_domain::sites::site_state::SiteState;
+use vedette_domain::sites::tag::Tag;
 use vedette_http::error::ApiError;
-use vedette_store::{IndexRow, IssueWithSite, Store};
+use vedette_store::{Directory, IndexRow, IssueWithSite, Store};
 
-use super::{SitesView, headline};
+use super::{SitesView, headline, tags};
 use crate::clock::Clock;
 use crate::issues::{is_outage, order};
 use crate::look::Look;
@@ -44,36 +46,43 @@ struct MassOutage {
     opened: (Timestamp, Timestamp),
     /// The first failed check of the first issue.
     since: Timestamp,
+    /// The tags that most of the sites have, and how many do.
+    common: Vec<(Tag, usize)>,
 }
 
 impl MassOutage {
     /// Outages in the order in which they opened.
-    fn of(issues: &[IndexRow]) -> Option<Self> {
+    fn of(issues: &[IndexRow], directory: &Directory) -> Option<Self> {
         let (first, last) = (issues.first()?, issues.last()?);
         let is_taken = |issue: &&IndexRow| issue.status == IssueStatus::Acknowledged;
+        let sites: BTreeSet<SiteId> = issues.iter().map(|issue| issue.site).collect();
+        let rows = directory.rows.iter().filter(|row| sites.contains(&row.id));
+        let tags = rows.flat_map(|row| row.tags.iter().filter_map(|tag| directory.tags.tag(*tag)));
+        let common = in_common(issues.len(), tags).into_iter();
         Some(Self {
             sites: issues.len(),
             acknowledged: issues.iter().filter(is_taken).count(),
             first: first.id,
             opened: (first.opened_at, last.opened_at),
             since: first.opened_at,
+            common: common.map(|(tag, count)| (tag.clone(), count)).collect(),
         })
     }
 }
 
 impl Alerts {
-    /// Reads the active issues that are shown, of a team with so many sites.
+    /// Reads the active issues that are shown, of a team with these sites.
     pub(super) async fn load(
         store: &Store,
         active: Vec<IndexRow>,
-        sites: usize,
+        directory: &Directory,
     ) -> Result<Self, ApiError> {
         let (mut down, mut single): (Vec<_>, Vec<_>) = active.into_iter().partition(is_outage);
         down.sort_by_key(|issue| (issue.opened_at, issue.id));
         let opened: Vec<Timestamp> = down.iter().map(|issue| issue.opened_at).collect();
-        let ranges = mass_outages(&opened, sites);
-        let mut together: Vec<MassOutage> =
-            ranges.iter().rev().filter_map(|range| MassOutage::of(&down[range.clone()])).collect();
+        let ranges = mass_outages(&opened, directory.rows.len());
+        let of = |range: &Range<usize>| MassOutage::of(&down[range.clone()], directory);
+        let mut together: Vec<MassOutage> = ranges.iter().rev().filter_map(of).collect();
         let is_alone = |place: &usize| !ranges.iter().any(|range| range.contains(place));
         single.extend((0..down.len()).filter(is_alone).map(|place| down[place].clone()));
         single.sort_by_key(order);
@@ -125,7 +134,7 @@ pub(super) fn part(view: &SitesView<'_>) -> Markup {
 
 /// Outages of many sites. Acknowledging them acknowledges what the card counts, and nothing else.
 fn together(view: &SitesView<'_>, mass: &MassOutage) -> Markup {
-    let MassOutage { sites, acknowledged, opened: (from, to), since, .. } = *mass;
+    let MassOutage { sites, acknowledged, opened: (from, to), since, ref common, .. } = *mass;
     let look = Look::Down;
     let open = sites - acknowledged;
     html! {
@@ -139,6 +148,14 @@ fn together(view: &SitesView<'_>, mass: &MassOutage) -> Markup {
                     "For " (view.clock.lasting(since))
                     @if acknowledged == 0 { " · Not acknowledged" }
                     @else if open > 0 { " · " (grouped(open as u64)) " not acknowledged" }
+                }
+                @if !common.is_empty() {
+                    p.chips {
+                        "In common:"
+                        @for (tag, count) in common {
+                            a href=(tags::list_of(view.team.id, tag.as_str())) { (tag) " " b { (grouped(*count as u64)) } }
+                        }
+                    }
                 }
             }
             @if open == 0 {
