@@ -515,6 +515,7 @@ def read_all(team, site, strangers_token):
     assert ask("GET", f"/teams/{team}")["data"]["limits"]["plan"] == "agency"
     assert ask("GET", f"/teams/{team}/monitoring")["data"]["settings"]["tools"]
     assert ask("GET", f"/teams/{team}/time-zone")["data"] == {"time_zone": "Europe/Berlin"}
+    assert [group["name"] for group in ask("GET", f"/teams/{team}/groups")["data"]["groups"]] == ["Shop"]
     assert ask("GET", "/me/time-zone")["data"] == {"time_zone": "America/New_York"}
     metrics = ask("GET", f"/teams/{team}/metrics")
     assert f'vedette_site_monitored{{site="{site}"}} 1' in metrics.splitlines(), metrics
@@ -533,6 +534,7 @@ def read_all(team, site, strangers_token):
         f"/teams/{team}",
         f"/teams/{team}/monitoring",
         f"/teams/{team}/time-zone",
+        f"/teams/{team}/groups",
         f"/teams/{team}/metrics",
         f"/teams/{team}/maintenance-windows",
         f"/teams/{team}/maintenance-windows/{NOBODY}",
@@ -870,6 +872,9 @@ def change_settings(team, site, target):
     ask("PATCH", f"/teams/{team}/monitoring", {"monitoring_settings": {}}, 422)
     ask("PATCH", f"/teams/{team}/time-zone", {"time_zone": "Europe/Berlin"})
     ask("PATCH", f"/teams/{team}/time-zone", {"time_zone": "Europe/Atlantis"}, 422)
+    groups = {"groups": [{"name": "Shop", "selector": "team:shop"}]}
+    assert ask("PUT", f"/teams/{team}/groups", groups)["data"] == groups
+    ask("PUT", f"/teams/{team}/groups", {"groups": [{"name": "Shop", "selector": ""}]}, 422)
     ask("PATCH", "/me/time-zone", {"time_zone": "America/New_York"})
     ask("PATCH", "/me/time-zone", {"time_zone": "Europe/Atlantis"}, 422)
     own = {"ssl": {"enabled": False}}
@@ -930,7 +935,9 @@ def publish(team, site):
     ask("DELETE", f"{incidents}/{incident}", expect=404)
 
     other = {"slug": "other", "name": "Other", "subscriptions": True}
-    other = ask("POST", pages, other, 201)["data"]["uuid"]
+    every_site = {"selector": "!nobody", "publish_new_sites": True}
+    other = ask("POST", pages, other | every_site, 201)["data"]["uuid"]
+    until("the selector of a page adds sites", lambda: ask("GET", f"{pages}/{other}")["data"]["groups"], 60)
     until("readers are served another page", lambda: served("/status/other"), 60)
     visit("POST", "/subscribe/other", email="late@example.com")
     ask("POST", f"{pages}/{other}/incidents", delays, 201)

@@ -100,7 +100,9 @@ RULES = re.compile(
             r"The incident concerns a component that the status page does not have\.",
             r"The text field is required with a status\.",
             r"The (text|message) field must not contain control characters other than line breaks\.",
-            r"The groups field must not have more than 50 components\.",
+            # The pattern of a selector allows blanks, with which other fields are cleared.
+            r"The groups\.[0-9]+\.selector field is required\.",
+            r"The groups field must not have (more than 50 components|two groups with the same name)\.",
             r"The title field must contain a visible character\.",
             # openapi.json describes each expectation without the method.
             r"The expectations\.[0-9]+\.kind field needs the method GET or POST, because a response to HEAD has no body\.",

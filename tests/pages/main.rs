@@ -30,6 +30,7 @@ mod settings;
 mod setup;
 mod sign_in;
 mod site;
+mod site_groups;
 mod sites;
 mod status_pages;
 mod subscriptions;

@@ -50,6 +50,7 @@ async fn each_page_of_a_team_leads_to_the_others() {
     for (path, parts) in [
         ("", &[""][..]),
         ("/sites/new", &[""]),
+        ("/groups", &[""]),
         ("/issues", &["/issues"]),
         ("/outages", &["/issues"]),
         ("/events", &["/events"]),
@@ -96,6 +97,7 @@ async fn each_page_of_a_team_leads_to_the_others() {
     // Forms that another page leads to.
     let opened = [
         "/teams/{team}/channels/{channel}/edit",
+        "/teams/{team}/groups",
         "/teams/{team}/maintenance/{window}/edit",
         "/teams/{team}/sites/new",
         "/teams/{team}/status-pages/{status_page}/edit",

@@ -1,5 +1,8 @@
 //! Tags of sites, and the list filtered by them.
 
+use lambda_http::Body;
+use lambda_http::http::Response;
+use lambda_http::http::header::SET_COOKIE;
 use serde_json::json;
 use vedette_domain::id::SiteId;
 use vedette_testkit::Member;
@@ -9,7 +12,7 @@ use crate::sites::after;
 use crate::support::{Browser, main_part, said, sent_to, text};
 
 /// A team with four sites, by their numbers, which were added with the form.
-async fn team() -> (Service, Member) {
+pub(crate) async fn team() -> (Service, Member) {
     let (service, owner) = Service::with_team().await;
     let mut browser = Browser::of(&service.test, owner.user).await;
     for (urls, tags) in [
@@ -24,7 +27,7 @@ async fn team() -> (Service, Member) {
     (service, owner)
 }
 
-async fn site(service: &Service, owner: &Member, url: &str) -> SiteId {
+pub(crate) async fn site(service: &Service, owner: &Member, url: &str) -> SiteId {
     let rows = service.test.app.store.directory(owner.team, 4).await.expect("read");
     rows.iter().find(|row| row.url.as_str() == url).expect("a site").id
 }
@@ -133,4 +136,44 @@ async fn a_form_changes_the_tags_of_a_site_and_its_page_shows_them() {
     assert_eq!(listed(said(&browser.get("/").await)), ["1", "2", "3", "4"]);
     let log = browser.get(&format!("/teams/{}/audit-log", owner.team)).await;
     assert!(text(said(&log)).contains("Tags"), "{}", text(said(&log)));
+}
+
+#[tokio::test]
+async fn a_browser_keeps_the_selector_of_each_team() {
+    let (service, owner) = team().await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let list = format!("/teams/{}", owner.team);
+    let session = browser.cookie.clone().expect("a session");
+    let cookie = |page: &Response<Body>| {
+        let cookie = page.headers().get(SET_COOKIE).map(|cookie| cookie.to_str().expect("text"));
+        cookie.map(ToOwned::to_owned)
+    };
+    let filtered = browser.get(&format!("{list}?selector=env:prod,!legacy")).await;
+    let kept = cookie(&filtered).expect("a cookie");
+    let (pair, rest) = kept.split_once(';').expect("attributes");
+    let name = format!("vedette-selector-{}", owner.team);
+    assert_eq!(pair, format!("__Host-{name}=env%3Aprod%2C+%21legacy"));
+    assert!(rest.contains("Max-Age=2592000") && rest.contains("HttpOnly"), "{rest}");
+
+    browser.cookie = Some(format!("{session}; {pair}"));
+    for (asked, shown) in [
+        (list.clone(), "?selector=env%3Aprod%2C+%21legacy"),
+        (format!("{list}?notice=deleted"), "?notice=deleted&selector=env%3Aprod%2C+%21legacy"),
+        ("/".to_owned(), "?selector=env%3Aprod%2C+%21legacy"),
+    ] {
+        assert_eq!(sent_to(&browser.get(&asked).await), format!("{list}{shown}"), "{asked}");
+    }
+    // The same selector is kept as it is, and what a link says counts.
+    let again = browser.get(&format!("{list}?selector=env:prod,!legacy")).await;
+    assert_eq!(cookie(&again), None);
+    let down = browser.get(&format!("{list}?state=down")).await;
+    assert_eq!((down.status().as_u16(), cookie(&down)), (200, None));
+    let all = browser.get(&format!("{list}?state=&search=&selector=")).await;
+    assert!(cookie(&all).expect("a cookie").starts_with(&format!("__Host-{name}=; Max-Age=0")));
+    assert_eq!(listed(said(&all)), ["1", "2", "3", "4"]);
+    browser.cookie = Some(format!("{session}; __Host-{name}=%ff%0d%0aX:y"));
+    assert!(
+        sent_to(&browser.get(&list).await)
+            .starts_with(&format!("{list}?selector=%EF%BF%BD%0D%0AX%3Ay"))
+    );
 }

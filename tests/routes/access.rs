@@ -39,7 +39,7 @@ const fn rule(
 
 /// Of each route, in the order of the specification, and then of those that we have added.
 #[rustfmt::skip]
-const RULES: [Rule; 74] = [
+const RULES: [Rule; 76] = [
     rule("GET", "/me", Scope::TeamsRead, Role::Viewer, ""),
     rule("GET", "/teams", Scope::TeamsRead, Role::Viewer, ""),
     rule("GET", "/teams/{team}", Scope::TeamsRead, Role::Viewer, ""),
@@ -89,6 +89,8 @@ const RULES: [Rule; 74] = [
     rule("DELETE", "/teams/{team}/channels/{channel}", Scope::ChannelsWrite, Role::Admin, ""),
     rule("GET", "/teams/{team}/time-zone", Scope::TeamsRead, Role::Viewer, ""),
     rule("PATCH", "/teams/{team}/time-zone", Scope::TeamsWrite, Role::Admin, r#"{"time_zone": "Europe/Berlin"}"#),
+    rule("GET", "/teams/{team}/groups", Scope::SitesRead, Role::Viewer, ""),
+    rule("PUT", "/teams/{team}/groups", Scope::SitesWrite, Role::Member, r#"{"groups": []}"#),
     rule("GET", "/me/time-zone", Scope::TeamsRead, Role::Viewer, ""),
     rule("PATCH", "/me/time-zone", Scope::TeamsWrite, Role::Viewer, r#"{"time_zone": "Europe/Berlin"}"#),
     rule("GET", "/teams/{team}/maintenance-calendar", Scope::SitesRead, Role::Member, ""),

@@ -21,6 +21,7 @@ mod monitoring;
 mod outages;
 mod refusals;
 mod reports;
+mod site_groups;
 mod sites;
 mod status_pages;
 mod support;

@@ -34,6 +34,8 @@ pub(crate) const CHANGE_WINDOW: Grant =
 
 pub(crate) const CHANGE_CALENDAR: Grant = Grant { put: &[Audit], update: &[Team], ..Grant::NONE };
 
+pub(crate) const SAVE_SITE_GROUPS: Grant = Grant { put: &[Audit, Directory], ..Grant::NONE };
+
 pub(crate) const CREATE_SITE: Grant =
     Grant { get: &[Team], put: &[Audit, Directory, Site, Team], update: &[Team], ..Grant::NONE };
 

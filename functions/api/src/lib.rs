@@ -23,6 +23,7 @@ mod outages;
 mod reports;
 mod router;
 mod routes;
+mod site_groups;
 mod sites;
 mod status_pages;
 mod surface;

@@ -19,7 +19,7 @@ use crate::surface::{ApiAudience, Endpoint, Route};
 use crate::{
     audit_log, channels, checks, events, expectations, grants, incidents, invitations, issues,
     maintenance_calendar, maintenance_windows, me, members, metrics, monitoring, outages, reports,
-    sites, status_pages, teams, time_zone, tokens, user_time_zone,
+    site_groups, sites, status_pages, teams, time_zone, tokens, user_time_zone,
 };
 
 /// All routes, in the order of the specification, then those that are additions to it. Each has a name, a path, the
@@ -79,6 +79,8 @@ pub const ROUTES: &[Route] = &[
     patch("time-zone.update", "/api/v1/teams/{team}/time-zone", TeamsWrite, Team(UpdateMonitoring, &time_zone::update::handle), &grants::SAVE_TIME_ZONE),
     get("user-time-zone.get", "/api/v1/me/time-zone", TeamsRead, Request(&user_time_zone::get::handle)),
     patch("user-time-zone.update", "/api/v1/me/time-zone", TeamsWrite, Request(&user_time_zone::update::handle), &grants::SAVE_USER_TIME_ZONE),
+    get("site-groups.get", "/api/v1/teams/{team}/groups", SitesRead, Team(View, &site_groups::get::handle)),
+    put("site-groups.update", "/api/v1/teams/{team}/groups", SitesWrite, Team(ManageSites, &site_groups::update::handle), &grants::SAVE_SITE_GROUPS),
     get("metrics.get", "/api/v1/teams/{team}/metrics", MetricsRead, Team(View, &metrics::get::handle)),
     get("maintenance-windows.list", "/api/v1/teams/{team}/maintenance-windows", SitesRead, Team(View, &maintenance_windows::list::handle)),
     post("maintenance-windows.create", "/api/v1/teams/{team}/maintenance-windows", SitesWrite, Team(ManageSites, &maintenance_windows::create::handle), &grants::CREATE_WINDOW),

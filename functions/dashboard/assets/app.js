@@ -296,3 +296,9 @@ if (document.querySelector("main[data-live]")) {
     timer = setTimeout(refresh, Math.max(1000 * lose(), heldUntil - Date.now()));
   });
 }
+
+// The checkbox in the head of the list selects the page.
+document.addEventListener("change", ({ target }) => {
+  if (target.id !== "select-page") return;
+  for (const box of document.querySelectorAll(".c-sel [name=site]")) box.checked = target.checked;
+});

@@ -56,6 +56,8 @@ pub const PAGES: &[Page] = &[
     get("sites.ask-to-add", "/teams/{team}/sites/new", Member, Team(ManageSites, &sites::new::ask_to_add)),
     post("sites.add", "/teams/{team}/sites", Member, Team(ManageSites, &sites::new::add)),
     post("sites.change-selected", "/teams/{team}/sites/selected", Member, Team(ManageSites, &sites::selected::change_selected)),
+    get("site-groups.ask", "/teams/{team}/groups", Member, Team(ManageSites, &sites::groups::ask)),
+    post("site-groups.save", "/teams/{team}/groups", Member, Team(ManageSites, &sites::groups::save)),
     get("settings.show", "/teams/{team}/settings", Member, Team(View, &settings::show::show)),
     get("settings.section", "/teams/{team}/settings/{section}", Member, Team(View, &settings::show::section)),
     post("settings.update", "/teams/{team}/settings/{section}", Member, Team(UpdateMonitoring, &settings::update::update)),

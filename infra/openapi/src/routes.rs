@@ -16,6 +16,7 @@ mod metrics;
 mod monitoring;
 mod outages;
 mod reports;
+mod site_groups;
 mod sites;
 mod status_pages;
 mod teams;
@@ -40,6 +41,7 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         issues::operations,
         time_zone::operations,
         user_time_zone::operations,
+        site_groups::operations,
         metrics::operations,
         maintenance_windows::operations,
         maintenance_calendar::operations,
@@ -68,6 +70,7 @@ pub(crate) fn tags() -> Vec<Value> {
         ("reports", "Uptime and performance of a site, day by day."),
         ("time-zone", "The time zone of a team."),
         ("user-time-zone", "The time zone of the owner of the token."),
+        ("site-groups", "Saved selectors of a team's sites."),
         ("metrics", "A team's sites for Prometheus."),
         ("maintenance-windows", "Times at which problems with sites are expected."),
         ("maintenance-calendar", "A feed of a team's maintenance windows for calendar programs."),

@@ -113,6 +113,16 @@ impl Story {
         self.ask("user-time-zone.update", name, &[], "", Some(new_york)).await;
         let name = ("unknown", "A name that the database does not have");
         self.ask("user-time-zone.update", name, &[], "", Some(unknown)).await;
+        self.ask("site-groups.get", ("none", "None was saved"), &of_team, "", None).await;
+        let groups = json!({ "groups": [
+            { "name": "Shop", "selector": "team:shop, !legacy" },
+            { "name": "Production", "selector": "env:prod" },
+        ] });
+        let name = ("two", "Two groups");
+        self.ask("site-groups.update", name, &of_team, "", Some(groups)).await;
+        let nobody = json!({ "groups": [{ "name": "All", "selector": "" }] });
+        let name = ("no_tags", "A selector without a tag");
+        self.ask("site-groups.update", name, &of_team, "", Some(nobody)).await;
         self.of_windows(&team).await;
     }
 
@@ -492,6 +502,7 @@ mod tests {
                 ("channels.test", "off", 422),
                 ("channels.resend", "off", 422),
                 ("monitoring.update", "too_fast", 422),
+                ("site-groups.update", "no_tags", 422),
                 ("time-zone.update", "unknown", 422),
                 ("user-time-zone.update", "unknown", 422),
                 ("maintenance-windows.create", "unsupported", 422),

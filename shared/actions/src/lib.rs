@@ -17,6 +17,7 @@ mod monitoring;
 mod names;
 mod plan;
 mod sign_in;
+mod site_groups;
 mod sites;
 mod status_pages;
 mod subscriptions;
@@ -49,6 +50,7 @@ pub use monitoring::change_monitoring;
 pub use names::{create_own_team, rename_team, rename_user};
 pub use plan::change_plan;
 pub use sign_in::mail_sign_in;
+pub use site_groups::change_site_groups;
 pub use sites::{
     GrowingTeam, OneOfMany, SITES_MAX, create_one_of_many, create_site, delete_site, pause_site,
     resume_site, save_site,

@@ -6,9 +6,11 @@
 //! - [`site_url`] parses a URL and gives it the canonical form that makes it unique in a team.
 //! - A setting is declared once, in [`settings`]: its name, its limits and its default. The code that reads requests,
 //!   the form on a page and openapi.json follow from that.
-//! - A [`tag::Tag`] says what sites have in common, and a [`selector::Selector`] which sites are meant.
+//! - A [`tag::Tag`] says what sites have in common, and a [`selector::Selector`] which sites are meant. A
+//!   [`group::SiteGroup`] is a selector with a name.
 //! - [`site_state`] describes a site in one word, for lists.
 
+pub mod group;
 pub(crate) mod host_name;
 pub mod input;
 pub mod list_order;

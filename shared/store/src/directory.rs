@@ -11,6 +11,7 @@ use vedette_domain::accounts::plan::Plan;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::Newest;
 use vedette_domain::id::{SiteId, TeamId};
+use vedette_domain::sites::group::SiteGroups;
 use vedette_domain::sites::settings::Settings;
 use vedette_domain::sites::site::Site;
 use vedette_domain::sites::site_url::SiteUrl;
@@ -24,10 +25,10 @@ use crate::item::{
 use crate::keys::{self, Key, PK, SK};
 use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::transaction::Transaction;
-use crate::{Readable, StoreError};
+use crate::{Audit, Readable, StoreError};
 
 stored!(attributes: NewestOfTools);
-stored!(document: TagDictionary);
+stored!(document: SiteGroups, TagDictionary);
 
 /// Rows that one call reads: few enough that one answer is parsed while the table looks up the next.
 const ROWS: usize = 600;
@@ -223,10 +224,38 @@ impl Store {
 
     /// The tags that a team's sites have.
     pub async fn tags(&self, team: TeamId) -> Result<TagDictionary, StoreError> {
-        // A query for the item costs what reading it costs, and every route that lists sites may make queries.
-        let Key { pk, sk } = keys::tags(team);
+        self.beside_directory(keys::tags(team)).await
+    }
+
+    /// The groups of a team's sites.
+    pub async fn site_groups(&self, team: TeamId) -> Result<SiteGroups, StoreError> {
+        self.beside_directory(keys::site_groups(team)).await
+    }
+
+    /// Saves the groups of a team's sites.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when they have changed since they were read.
+    pub async fn save_site_groups(
+        &self,
+        team: TeamId,
+        groups: &SiteGroups,
+        audit: Audit<'_>,
+    ) -> Result<(), StoreError> {
+        let mut stored = document_item(&keys::site_groups(team), groups)?;
+        stored.insert(REV.to_owned(), number(groups.rev));
+        self.transaction().put(stored, Condition::after(groups.rev - 1)).commit(audit).await
+    }
+
+    /// An item of a directory that is no row. A query for it costs what reading it costs, and every route that lists
+    /// sites may make queries.
+    async fn beside_directory<T: Stored + Default>(
+        &self,
+        Key { pk, sk }: Key,
+    ) -> Result<T, StoreError> {
         let stored = self.query(Range::new(&pk, Sort::Prefix(sk))).await?;
-        stored.into_iter().next().map_or_else(|| Ok(TagDictionary::default()), Stored::read)
+        stored.into_iter().next().map_or_else(|| Ok(T::default()), Stored::read)
     }
 
     /// The same if they are needed; otherwise none.

@@ -275,6 +275,11 @@ pub(crate) fn tags(team: TeamId) -> Key {
     Key::new(directory_partition(team), "tags")
 }
 
+/// The groups of a team's sites. They sort after the rows of its directory, as its tags do.
+pub(crate) fn site_groups(team: TeamId) -> Key {
+    Key::new(directory_partition(team), "site-groups")
+}
+
 pub(crate) fn team_partition(team: TeamId) -> String {
     Prefix::Team.key(team)
 }

@@ -3,7 +3,9 @@
 mod alerts;
 mod figures;
 mod first_visit;
+mod groups;
 pub(super) mod headline;
+mod kept;
 pub(super) mod selection;
 mod sort;
 pub(super) mod tags;
@@ -24,6 +26,7 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::{Partition, SiteId};
 use vedette_domain::issues::Severity;
+use vedette_domain::sites::group::SiteGroups;
 use vedette_domain::sites::list_order::{ListOrder, SortKey};
 use vedette_domain::sites::settings::Settings;
 use vedette_domain::sites::site_state::SiteState;
@@ -37,7 +40,7 @@ use vedette_store::{Directory, DirectoryRow, IndexRow, Store, TeamWithSettings, 
 
 use self::alerts::Alerts;
 use self::figures::Figures;
-use self::selection::List;
+use self::groups::Members;
 use self::tags::TagFilter;
 use super::new::Done;
 use super::{failing, word};
@@ -54,12 +57,21 @@ use crate::{RequestContext, chart, layout, words};
 const FAILING: usize = 16;
 
 /// The notices of forms, by the value in the URL.
-const NOTICES: [(&str, &str); 10] = [
+const NOTICES: [(&str, &str); 13] = [
     ("deleted", "Site deleted."),
     ("all-deleted", "Sites deleted."),
     ("all-paused", "Monitoring paused. These sites are no longer checked automatically."),
     ("all-resumed", "Monitoring resumed."),
     ("all-tagged", "Tags changed."),
+    (
+        "some-changed",
+        "Vedette ran out of time before it changed all of these sites. Select them again to change the rest.",
+    ),
+    (
+        "too-many",
+        "Nothing was changed because more than 1 000 sites match. Narrow the filter and try again.",
+    ),
+    ("groups-saved", "Groups saved."),
     ("none-selected", "No sites were selected."),
     ("acknowledged", "Issue acknowledged. Its reminders stop unless it gets worse."),
     ("all-acknowledged", "All issues acknowledged. Their reminders stop unless they get worse."),
@@ -108,12 +120,16 @@ pub(crate) async fn list(
     let (store, caller) = (&context.app.store, &context.member()?.caller);
     let role = caller.role_in(team.id())?;
     let may_manage = role.grants(Permission::ManageSites);
+    if let Some(address) = kept::address(context, team.id()) {
+        return layout::redirect(&address);
+    }
     let query = Query::parse(context.head.uri.query());
     let tag_filter = TagFilter::parse(&query);
     let wanted = SiteFilter::parse(&query, &tag_filter);
-    let (directory, trouble) = futures::try_join!(
+    let (directory, trouble, saved) = futures::try_join!(
         context.dashboard.directories.read(store, &team.team, caller.now),
         store.trouble(team.id()),
+        store.site_groups(team.id()),
     )?;
     let (place, attention) = ((&team.team, NavTab::Sites), trouble.attention());
     let done = html! { (layout::notice(context, &NOTICES)) (added(&query)) };
@@ -132,9 +148,11 @@ pub(crate) async fn list(
     let is_selected = tag_filter.selects(tags);
     sites.retain(|site| is_selected(site.row));
     let retention = team.retention(caller.now);
-    let (found, alerts) = futures::try_join!(
+    let shown_groups = if tag_filter.is_set() { &SiteGroups::default() } else { &saved };
+    let (found, alerts, groups) = futures::try_join!(
         Found::load(store, &wanted, &sites, (retention, caller.now)),
-        Alerts::load(store, active, rows.len()),
+        Alerts::load(store, active, &directory),
+        groups::load(store, shown_groups, tags, &sites, retention),
     )?;
     let settings = settings_of_failing(store, &team, &found).await?;
     let view = SitesView {
@@ -151,10 +169,34 @@ pub(crate) async fn list(
         retention,
         settings: &settings,
         alerts: &alerts,
+        saved: &saved,
+        groups: &groups,
+        selects_all: query.search("selected") == Some("all"),
     };
     let content = html! { (done) (content(&view)) };
     let heading = heading(&view).about(tab).framed(attention);
-    Ok(layout::team_page(context, place, StatusCode::OK, heading, &content))
+    let mut response = layout::team_page(context, place, StatusCode::OK, heading, &content);
+    kept::keep(context, team.id(), &query, wanted.selector, &mut response)?;
+    Ok(response)
+}
+
+/// The sites of a team that match the filter of a list.
+pub(super) async fn matching(
+    context: RequestContext<'_>,
+    team: &TeamWithSettings,
+) -> Result<Vec<SiteId>, ApiError> {
+    let store = &context.app.store;
+    let query = Query::parse(context.head.uri.query());
+    let tag_filter = TagFilter::parse(&query);
+    let (directory, trouble) = futures::try_join!(
+        store.tagged_directory(team.id(), team.team.sites as usize),
+        store.trouble(team.id()),
+    )?;
+    let mut sites = listed(&context.app.service, team, &directory.rows, trouble);
+    let is_selected = tag_filter.selects(&directory.tags);
+    sites.retain(|site| is_selected(site.row));
+    let found = SiteFilter::parse(&query, &tag_filter).of(&sites).into_iter();
+    Ok(found.map(|site| site.row.id).collect())
 }
 
 /// The settings in force for the first failing sites of the page.
@@ -186,8 +228,9 @@ fn heading(view: &SitesView<'_>) -> Heading {
         .lead(html! {
             p.quiet {
                 @if view.tag_filter.is_set() {
+                    @if let Some(group) = view.tag_filter.group(view.saved) { "Group " bdi { (group.name) } ". " }
                     (view.tag_filter.words()) ". "
-                    a href=(view.path) { "Show all " (counted(whole, "site", "sites")) }
+                    a href=(tags::address(view, "")) { "Show all " (counted(whole, "site", "sites")) }
                 } @else {
                     (headline::rest(&states))
                 }
@@ -196,6 +239,7 @@ fn heading(view: &SitesView<'_>) -> Heading {
     match view.may_manage {
         false => heading,
         true => heading.actions(html! {
+            @if view.tag_filter.is_set() { (groups::action(view)) }
             a.btn.main href={ "/teams/" (team) "/sites/new" } {
                 (Icon::Plus.shape()) span { "Add" span.wide { " sites" } }
             }
@@ -331,6 +375,11 @@ struct SitesView<'a> {
     /// The settings of its failing sites, which say how many failures open an issue.
     settings: &'a BTreeMap<Partition, Settings>,
     alerts: &'a Alerts,
+    /// The groups of the team, and their sites, if the list shows them.
+    saved: &'a SiteGroups,
+    groups: &'a [Members],
+    /// Whether all sites that match the filter are selected, not only those on the page.
+    selects_all: bool,
 }
 
 impl SitesView<'_> {
@@ -340,10 +389,10 @@ impl SitesView<'_> {
     }
 
     fn address_without_size(&self, filter: &SiteFilter<'_>) -> String {
-        // The state and the search are there even if they are empty.
+        // These are there even if they are empty. An empty selector gives up the one that the browser keeps.
         let is_named = |(name, value): &(&str, String)| match *name {
             "size" => false,
-            "state" | "search" => true,
+            "state" | "search" | "selector" => true,
             _ => !value.is_empty(),
         };
         let fields = filter.fields().into_iter().filter(is_named);
@@ -394,6 +443,7 @@ fn content(view: &SitesView<'_>) -> Markup {
     html! {
         (counts(view))
         (alerts::part(view))
+        (groups::part(view))
         section.stack.gm aria-labelledby="list" {
             h2 #list.hide { "Sites" }
             div.tools {
@@ -415,7 +465,7 @@ fn content(view: &SitesView<'_>) -> Markup {
                 (nothing_found(view))
             } @else {
                 div.card { (table(view)) }
-                @if view.may_manage { (selection::bar(&List { team: view.team.id, query: view.wanted.query() })) }
+                @if view.may_manage { (selection::bar(view)) }
                 div.row.far.quiet.small {
                     span { (shown(count, total)) ", sorted by " (sort::word(view.found.order.key)) }
                     (chart::legend(view.found.shown.iter().flat_map(|site| view.bars(site))))
@@ -454,7 +504,7 @@ fn nothing_found(view: &SitesView<'_>) -> Markup {
                             }
                         }
                     }
-                    p { a href=(view.path) { "Show all sites" } }
+                    p { a href={ (view.path) "?selector=" } { "Show all sites" } }
                 }
             }
         }
@@ -471,7 +521,7 @@ fn table(view: &SitesView<'_>) -> Markup {
             }
             thead {
                 tr {
-                    @if view.may_manage { th.c-sel { span.hide { "Select" } } }
+                    @if view.may_manage { th.c-sel { (selection::head(view)) } }
                     (sort::heading(view, SortKey::State, "", &html! { "State" }))
                     (sort::heading(view, SortKey::Name, "", &html! { "Site" }))
                     (sort::heading(view, SortKey::Response, "", &html! { "Response, 24 h" }))
@@ -534,7 +584,7 @@ fn row(view: &SitesView<'_>, site: &Listed<'_>) -> Markup {
     let is_wrong = site.state <= SiteState::Unchecked;
     html! {
         tr class=(look.class()) {
-            @if view.may_manage { td.c-sel { (selection::tick(site.row)) } }
+            @if view.may_manage { td.c-sel { (selection::tick(view, site.row)) } }
             td.c-st { @if is_wrong { (look.pill(word(site.state))) } @else { (look.bare(short_word(site.state))) } }
             td.c-site {
                 div.l1.row.fix {

@@ -263,7 +263,7 @@ fn heading(view: &SiteView<'_>) -> Heading {
                 }
             }
             @if !site.tags.is_empty() {
-                p.chips.m1 { @for tag in &site.tags { a href=(list_of(site.team, tag)) { (tag) } } }
+                p.chips.m1 { @for tag in &site.tags { a href=(list_of(site.team, tag.as_str())) { (tag) } } }
             }
         })
         .actions(html! {

@@ -9,7 +9,7 @@ use vedette_dashboard::PAGES;
 
 /// The resources: their names, and where routes, pages and commands have them. The name of a route or a page begins with
 /// that of a resource; the longest one counts.
-const RESOURCES: [(&str, [&[&str]; 3]); 24] = [
+const RESOURCES: [(&str, [&[&str]; 3]); 25] = [
     (
         "Teams",
         [
@@ -47,6 +47,7 @@ const RESOURCES: [(&str, [&[&str]; 3]); 24] = [
     ("Time zones of teams", [&["time-zone"], &["time-zone"], &[]]),
     ("Time zones of users", [&["user-time-zone"], &["user-time-zone"], &[]]),
     ("Sites", [&["sites"], &["sites"], &["site"]]),
+    ("Groups of sites", [&["site-groups"], &["site-groups"], &[]]),
     ("Monitoring settings", [&["monitoring"], &["settings"], &[]]),
     ("Expectations", [&["expectations"], &[], &["expectations"]]),
     ("Checks", [&["checks"], &["checks"], &[]]),

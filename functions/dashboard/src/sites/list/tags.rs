@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use maud::{Markup, html};
 use url::form_urlencoded::byte_serialize;
 use vedette_domain::id::TeamId;
+use vedette_domain::sites::group::{SiteGroup, SiteGroups};
 use vedette_domain::sites::selector::{SELECTOR_HELP, Selector, SelectorError};
 use vedette_domain::sites::tag::Tag;
 use vedette_domain::sites::tag_dictionary::TagDictionary;
@@ -67,6 +68,11 @@ impl TagFilter {
         }
     }
 
+    /// The group that has this selector, if one was saved.
+    pub(super) fn group<'g>(&self, saved: &'g SiteGroups) -> Option<&'g SiteGroup> {
+        saved.groups.iter().find(|group| Some(&group.selector) == self.selector.as_ref())
+    }
+
     fn requirements(&self) -> impl Iterator<Item = String> {
         self.selector.iter().flat_map(Selector::requirements)
     }
@@ -87,14 +93,14 @@ impl TagFilter {
 }
 
 /// A page of the list with another selector.
-fn address(view: &SitesView<'_>, selector: &str) -> String {
+pub(super) fn address(view: &SitesView<'_>, selector: &str) -> String {
     view.address(&SiteFilter { selector, ..*view.wanted })
 }
 
-/// The list of a team's sites with a tag.
-pub(in crate::sites) fn list_of(team: TeamId, tag: &Tag) -> String {
-    let tag: String = byte_serialize(tag.as_str().as_bytes()).collect();
-    format!("/teams/{team}?selector={tag}")
+/// The list of a team's sites with these tags.
+pub(in crate::sites) fn list_of(team: TeamId, selector: &str) -> String {
+    let selector: String = byte_serialize(selector.as_bytes()).collect();
+    format!("/teams/{team}?selector={selector}")
 }
 
 /// A tag, and how many of the sites in the list it selects.

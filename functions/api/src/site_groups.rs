@@ -1,0 +1,4 @@
+//! `/teams/{team}/groups`.
+
+pub(crate) mod get;
+pub(crate) mod update;

@@ -1,0 +1,20 @@
+//! `PUT /teams/{team}/groups`: replaces the groups of a team's sites.
+
+use vedette_actions::change_site_groups;
+use vedette_domain::input::Input as _;
+use vedette_domain::sites::group::SiteGroupsInput;
+use vedette_http::error::ApiError;
+use vedette_http::resource::SiteGroupsResource;
+use vedette_http::response::{Response, ok};
+use vedette_store::TeamWithSettings;
+
+use crate::Context;
+
+pub(crate) async fn handle(
+    context: Context<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
+    let chosen = SiteGroupsInput::from_json(context.body)?;
+    let groups = change_site_groups(context.app, team.id(), chosen, context.caller.by()).await?;
+    Ok(ok(&SiteGroupsResource::from(groups)))
+}

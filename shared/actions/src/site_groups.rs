@@ -1,0 +1,28 @@
+//! Changes the groups of a team's sites.
+
+use vedette_domain::accounts::audit::{AuditEntry, AuditEvent, By};
+use vedette_domain::id::TeamId;
+use vedette_domain::sites::group::{SiteGroups, SiteGroupsInput};
+use vedette_runtime::App;
+use vedette_store::{Audit, StoreError};
+
+/// Replaces the groups of a team. If nothing differs, nothing is written.
+///
+/// # Errors
+///
+/// A fault of the table; a conflict when somebody else has just changed them.
+pub async fn change_site_groups(
+    app: &App,
+    team: TeamId,
+    chosen: SiteGroupsInput,
+    by: By,
+) -> Result<SiteGroups, StoreError> {
+    let before = app.store.site_groups(team).await?;
+    let after = chosen.after(&before);
+    if after.groups == before.groups {
+        return Ok(before);
+    }
+    let entry = AuditEntry::new(team, by, AuditEvent::site_groups(&before, &after));
+    app.store.save_site_groups(team, &after, Audit::Entry(&entry)).await?;
+    Ok(after)
+}

@@ -1,0 +1,91 @@
+//! Groups of sites: selectors with a name that a team has saved. A site is in each group that its tags match.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::selector::Selector;
+use crate::input::{FieldRule, InputShape, ListRule, ObjectRule, input, line};
+use crate::validation::{Errors, Field};
+
+/// The most groups of a team.
+pub const SITE_GROUPS_MAX: usize = 20;
+/// The longest name of a group, in characters.
+const GROUP_NAME_MAX: usize = 60;
+
+/// A saved selector.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SiteGroup {
+    /// Its name, which no other group of the team has.
+    pub name: String,
+    /// The tags of its sites.
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub selector: Selector,
+}
+
+/// The groups of a team, in the order in which the team has saved them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SiteGroups {
+    /// Rises with every write.
+    pub rev: u64,
+    /// The groups.
+    pub groups: Vec<SiteGroup>,
+}
+
+input! {
+    /// All groups of a team, which replace those before.
+    SiteGroupsInput {
+        /// The groups. Their names differ.
+        groups: Required<Vec<SiteGroupInput>> = GroupsRule;
+    }
+}
+
+input! {
+    /// A group as people choose it.
+    SiteGroupInput {
+        /// The name of the group.
+        #[form("Name")]
+        name: Required<String> = line(GROUP_NAME_MAX);
+        /// The tags of its sites, such as `env:prod, team in (shop,web), !legacy`.
+        #[form("Tags")]
+        selector: Required<Selector> = Selector::RULE;
+    }
+}
+
+/// Groups whose names differ, whatever their case.
+struct GroupsRule;
+
+impl GroupsRule {
+    const LIST: ListRule<ObjectRule, SiteGroupInput> =
+        ListRule::new(0, SITE_GROUPS_MAX, ObjectRule);
+}
+
+impl FieldRule<Vec<SiteGroupInput>> for GroupsRule {
+    fn read(&self, field: &Field<'_>, errors: &mut Errors) -> Option<Vec<SiteGroupInput>> {
+        let groups: Vec<SiteGroupInput> = Self::LIST.read(field, errors)?;
+        let names: BTreeSet<_> = groups.iter().map(|group| group.name.to_lowercase()).collect();
+        if names.len() < groups.len() {
+            field.refuse(errors, "must not have two groups with the same name");
+            return None;
+        }
+        Some(groups)
+    }
+
+    fn shape(&self) -> InputShape {
+        FieldRule::<Vec<SiteGroupInput>>::shape(&Self::LIST)
+    }
+
+    fn limit(&self) -> String {
+        FieldRule::<Vec<SiteGroupInput>>::limit(&Self::LIST)
+    }
+}
+
+impl SiteGroupsInput {
+    /// The groups after this choice.
+    pub fn after(self, before: &SiteGroups) -> SiteGroups {
+        let groups = self.groups.into_iter();
+        let groups = groups.map(|SiteGroupInput { name, selector }| SiteGroup { name, selector });
+        SiteGroups { rev: before.rev + 1, groups: groups.collect() }
+    }
+}
