@@ -129,8 +129,7 @@ test: rust lints spelling session ## Run all tests: formatting, lints, template,
 	@# Without the features that only AWS needs, like its users.
 	@$(MAKE) --no-print-directory run ARGS=--help >/dev/null
 	$(build_service)
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target contract clients alerts metrics
-	$(use_pages)
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target contract clients alerts metrics pages
 	@# Node may leave a pipe non-blocking, into which make cannot write much at once.
 	@python3 -c 'import os; [os.set_blocking(output, True) for output in (1, 2)]'
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target rust-tests $(BESIDE)
