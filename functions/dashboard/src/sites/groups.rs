@@ -105,7 +105,7 @@ fn page(context: RequestContext<'_>, team: &Team, input: &FormInput) -> Response
         (input.unsaved(shown.clone().flat_map(names).collect::<Vec<_>>().iter().map(String::as_str)))
         form.card method="post" action=(address(team.id)) novalidate {
             input type="hidden" name=(REV) value=(input.text(REV));
-            p.in.quiet {
+            p.in.air.quiet {
                 "A group is a saved filter. A site belongs to every group whose selector it matches. "
                 (SELECTOR_HELP) " To remove a group, clear both fields."
             }
@@ -123,7 +123,7 @@ fn page(context: RequestContext<'_>, team: &Team, input: &FormInput) -> Response
 fn line(place: usize, input: &FormInput) -> Markup {
     let path = format!("groups.{place}");
     html! {
-        div.in.line.pair {
+        div.in.air.line.pair {
             @for field in SiteGroupInput::FIELDS { (input.control_below(&path, field)) }
         }
     }
