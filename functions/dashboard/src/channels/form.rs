@@ -8,7 +8,6 @@ use vedette_domain::alerts::channel::{
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::input::{FieldPresence, Input as _, InputField, InputShape};
 use vedette_domain::issues::Severity;
-use vedette_domain::sites::selector::SELECTOR_HELP;
 use vedette_http::validation::{Fields, ValidationError, YES};
 use vedette_store::TeamWithSettings;
 
@@ -171,7 +170,6 @@ pub(super) fn no_mail() -> Markup {
 
 /// The controls for what a channel of a kind is told, and when.
 fn wanted(kind: ChannelKind, input: &FormInput) -> Markup {
-    let sites = format!("Leave it empty for all sites. {SELECTOR_HELP}");
     let control = |field: &InputField| match field.name {
         "events" => {
             input.chosen(field, &EventKind::ALL.map(|of| Choice::new(of, words::event(of))))
@@ -180,7 +178,7 @@ fn wanted(kind: ChannelKind, input: &FormInput) -> Markup {
         "severities" => {
             input.chosen(field, &Severity::ALL.map(|of| Choice::new(of, words::severity(of))))
         }
-        "selector" => input.input_like(field.name, (&*field.label(), &*sites), "env:prod, !legacy"),
+        "selector" => input.selector(field, "Leave it empty for all sites. "),
         _ => Markup::default(),
     };
     let is_time = |field: &&InputField| matches!((field.shape)(), InputShape::Minutes(_));

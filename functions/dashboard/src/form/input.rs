@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use url::form_urlencoded;
 use vedette_domain::accounts::email::parse_email;
 use vedette_domain::input::{InputField, InputShape, TextKind};
+use vedette_domain::sites::selector::SELECTOR_HELP;
 use vedette_http::error::ApiError;
 use vedette_http::validation::{ValidationError, YES};
 
@@ -267,6 +268,12 @@ impl FormInput {
         example: &str,
     ) -> Markup {
         self.line(name, "text", label.into(), Some(example))
+    }
+
+    /// The control of a declared field with a selector, whose help may say something else first.
+    pub(crate) fn selector(&self, field: &InputField, first: &str) -> Markup {
+        let (text, help) = (field.label(), format!("{first}{SELECTOR_HELP}"));
+        self.input_like(field.name, (&*text, &*help), "env:prod, !legacy")
     }
 
     fn line(&self, name: &str, kind: &str, label: Label<'_>, example: Option<&str>) -> Markup {

@@ -8,7 +8,6 @@ use vedette_domain::accounts::team::Team;
 use vedette_domain::id::SiteId;
 use vedette_domain::input::Input;
 use vedette_domain::maintenance::{MaintenanceWindow, NewWindow, WindowResource};
-use vedette_domain::sites::selector::SELECTOR_HELP;
 use vedette_domain::time;
 use vedette_http::error::ApiError;
 use vedette_http::validation::ValidationError;
@@ -138,7 +137,7 @@ fn fields(input: &FormInput, lengths: &[Choice], sites: &[DirectoryRow]) -> Mark
                         (input.chosen(field, &repeats))
                         (input.input(OTHER_RULE, "text", ("Other rule", "An RFC 5545 rule, such as FREQ=MONTHLY;BYDAY=2TU.")))
                     }
-                    "selector" => (input.input_like(field.name, (&*field.label(), SELECTOR_HELP), "env:prod, !legacy")),
+                    "selector" => (input.selector(field, "")),
                     "sites" => {
                         (offered.search(input))
                         (input.chosen(field, &sites))

@@ -8,7 +8,6 @@ use serde_json::{Map, Value, json};
 use vedette_actions::edit_status_page;
 use vedette_domain::id::SiteId;
 use vedette_domain::input::{Input as _, InputField};
-use vedette_domain::sites::selector::SELECTOR_HELP;
 use vedette_domain::status_pages::{COMPONENTS_MAX, PageEdit, StatusPage};
 use vedette_http::error::ApiError;
 use vedette_http::resource::StatusPageResource;
@@ -134,7 +133,8 @@ async fn form(
                 div.fields {
                     @for field in own() {
                         @if field.name != "subscriptions" || context.app.service.sends_mail || page.offers_subscriptions {
-                            (own_control(field, &input))
+                            @if field.name == "selector" { (input.selector(field, "")) }
+                            @else { (input.control(field)) }
                         }
                     }
                 }
@@ -148,15 +148,6 @@ async fn form(
         .below(path(team.id), "Status pages")
         .below(path_of(page), &page.name);
     Ok(layout::team_page(context, (team, NavTab::StatusPages), status, heading, &content))
-}
-
-fn own_control(field: &InputField, input: &FormInput) -> Markup {
-    match field.name {
-        "selector" => {
-            input.input_like(field.name, (&*field.label(), SELECTOR_HELP), "env:prod, !legacy")
-        }
-        _ => input.control(field),
-    }
 }
 
 fn stored(page: &StatusPage) -> Result<FormInput, ApiError> {
