@@ -10,14 +10,14 @@ use vedette_store::{Audit, StoreError};
 ///
 /// # Errors
 ///
-/// A fault of the table; a conflict when somebody else has just changed them.
+/// A fault of the table; a conflict when they have changed since they were read.
 pub async fn change_site_groups(
     app: &App,
     team: TeamId,
+    before: SiteGroups,
     chosen: SiteGroupsInput,
     by: By,
 ) -> Result<SiteGroups, StoreError> {
-    let before = app.store.site_groups(team).await?;
     let after = chosen.after(&before);
     if after.groups == before.groups {
         return Ok(before);

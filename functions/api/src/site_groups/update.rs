@@ -15,6 +15,8 @@ pub(crate) async fn handle(
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
     let chosen = SiteGroupsInput::from_json(context.body)?;
-    let groups = change_site_groups(context.app, team.id(), chosen, context.caller.by()).await?;
+    let (app, by) = (context.app, context.caller.by());
+    let before = app.store.site_groups(team.id()).await?;
+    let groups = change_site_groups(app, team.id(), before, chosen, by).await?;
     Ok(ok(&SiteGroupsResource::from(groups)))
 }

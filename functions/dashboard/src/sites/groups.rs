@@ -67,7 +67,7 @@ pub(crate) async fn save(
     let texts = Map::from_iter([("groups".to_owned(), Value::from_iter(groups))]);
     match SiteGroupsInput::from_texts(&texts) {
         Ok(chosen) => {
-            change_site_groups(context.app, team.id(), chosen, caller.by()).await?;
+            change_site_groups(context.app, team.id(), saved, chosen, caller.by()).await?;
             layout::redirect(&format!("/teams/{}?notice=groups-saved", team.id()))
         }
         Err(refusal) => {
