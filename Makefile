@@ -159,19 +159,22 @@ test-image: rust $(BUBBLEWRAP)/ok $(IMAGE_ROOT)/ok ## Build the browser's image 
 
 contract: rust $(SCHEMATHESIS)/ok ## Run Schemathesis, which sends requests for everything in openapi.json, against a running service (ARGS are Schemathesis's)
 	$(build_service)
-	$(hold_to_contract)
+	tests/contract/run $(CURDIR)/$(SCHEMATHESIS)/bin/schemathesis $(ARGS)
 
 clients: rust $(OPENAPI_PYTHON_CLIENT)/ok $(OPENAPI_TYPESCRIPT)/ok ## Generate clients from openapi.json and use them
 	$(build_service)
-	$(use_clients)
+	PATH="$$PATH:$(CURDIR)/$(LIGHTHOUSE)/.bin" tests/clients/run \
+		$(CURDIR)/$(OPENAPI_PYTHON_CLIENT)/bin/openapi-python-client \
+		$(CURDIR)/$(OPENAPI_TYPESCRIPT)/node_modules/.bin/openapi-typescript
 
 alerts: rust $(RECEIVERS)/ok $(CARDS)/ok ## Check alerts of every kind from a running service with the receivers' own libraries, and kill it while it sends (ARGS=50 kills it 50 times)
 	$(build_service)
-	$(receive_alerts)
+	PATH="$$PATH:$(CURDIR)/$(LIGHTHOUSE)/.bin" tests/alerts/run \
+		$(CURDIR)/$(RECEIVERS)/bin/python $(CURDIR)/$(CARDS)/node_modules $(or $(ARGS),5)
 
 metrics: rust $(PROMETHEUS)/ok ## Have Prometheus read the metrics of a running service, load the alert rules, and answer the dashboard's queries
 	$(build_service)
-	$(read_metrics)
+	tests/metrics/run $(CURDIR)/$(PROMETHEUS)/usr/bin
 
 locations: rust ## Run a service and two agents in network namespaces, let a site fail for some or all of them, and kill each (Linux with iproute2, as root or with user namespaces)
 	$(build_service)
@@ -179,7 +182,7 @@ locations: rust ## Run a service and two agents in network namespaces, let a sit
 
 pages: rust lighthouse $(OIDC_PROVIDER)/ok ## Use the pages in a real Chromium, with and without JavaScript, sign in at a real OpenID provider, and run Lighthouse
 	$(build_service)
-	$(use_pages)
+	tests/browser/run $(CURDIR)/$(LIGHTHOUSE)/.bin/node $(CURDIR)/$(OIDC_PROVIDER)/node_modules
 
 simulate: rust ## Simulate a hundred runs of four days with random faults, in some hours (ARGS=7 repeats the run of seed 7; SITES=200 DAYS=60 SLOWNESS=60 makes runs larger, longer and slower; ARGS='decisions 7' repeats a run of the decisions alone; ARGS='decisions locations' prints what other locations prevent and cost)
 	SIMULATE="$(ARGS)" VEDETTE_SIMULATE="$(if $(ARGS),seed-$(ARGS),100) $(SITES) $(DAYS) $(SLOWNESS)" cargo test --locked --profile simulate --workspace \
@@ -211,15 +214,6 @@ stills: rust lighthouse ## Compare every page with its picture in tests/browser/
 # Built with the tests, which need more features than a plain build, so that nothing is compiled twice.
 build_service = cargo build --locked --workspace --tests --bin vedette \
 	--bin api --bin checker --bin dashboard --bin mailer --bin notifier --bin reconciler --bin vedette-bench
-hold_to_contract = tests/contract/run $(CURDIR)/$(SCHEMATHESIS)/bin/schemathesis $(ARGS)
-use_clients = PATH="$$PATH:$(CURDIR)/$(LIGHTHOUSE)/.bin" tests/clients/run \
-	$(CURDIR)/$(OPENAPI_PYTHON_CLIENT)/bin/openapi-python-client \
-	$(CURDIR)/$(OPENAPI_TYPESCRIPT)/node_modules/.bin/openapi-typescript
-
-receive_alerts = PATH="$$PATH:$(CURDIR)/$(LIGHTHOUSE)/.bin" tests/alerts/run \
-	$(CURDIR)/$(RECEIVERS)/bin/python $(CURDIR)/$(CARDS)/node_modules $(or $(ARGS),5)
-read_metrics = tests/metrics/run $(CURDIR)/$(PROMETHEUS)/usr/bin
-use_pages = tests/browser/run $(CURDIR)/$(LIGHTHOUSE)/.bin/node $(CURDIR)/$(OIDC_PROVIDER)/node_modules
 
 judge_pages = $(MAKE) --no-print-directory lighthouse && infra/bench/lighthouse/run $(CURDIR)/$(LIGHTHOUSE)/.bin/node
 
