@@ -34,6 +34,7 @@ mod settings;
 mod setup;
 mod setup_link;
 mod sign_in;
+mod site_groups;
 mod sites;
 mod status_pages;
 mod subscriptions;

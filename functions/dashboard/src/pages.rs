@@ -17,8 +17,8 @@ use crate::surface::Audience::{self, Anybody, CheckRunner, Linked, Member, Overv
 use crate::surface::{Endpoint, Function, Page};
 use crate::{
     Dashboard, assets, audit_log, channels, checks, events, issues, layout, maintenance, members,
-    names, oidc, outages, plan, reports, settings, setup, sign_in, sites, status_pages,
-    subscriptions, time_zone, tokens, user_time_zone,
+    names, oidc, outages, plan, reports, settings, setup, sign_in, site_groups, sites,
+    status_pages, subscriptions, time_zone, tokens, user_time_zone,
 };
 
 /// All pages: name, path, audience, what the page works on with the permission it needs, and the handler. GET shows a
@@ -56,8 +56,8 @@ pub const PAGES: &[Page] = &[
     get("sites.ask-to-add", "/teams/{team}/sites/new", Member, Team(ManageSites, &sites::new::ask_to_add)),
     post("sites.add", "/teams/{team}/sites", Member, Team(ManageSites, &sites::new::add)),
     post("sites.change-selected", "/teams/{team}/sites/selected", Member, Team(ManageSites, &sites::selected::change_selected)),
-    get("site-groups.ask", "/teams/{team}/groups", Member, Team(ManageSites, &sites::groups::ask)),
-    post("site-groups.save", "/teams/{team}/groups", Member, Team(ManageSites, &sites::groups::save)),
+    get("site-groups.ask", "/teams/{team}/groups", Member, Team(ManageSites, &site_groups::ask)),
+    post("site-groups.save", "/teams/{team}/groups", Member, Team(ManageSites, &site_groups::save)),
     get("settings.show", "/teams/{team}/settings", Member, Team(View, &settings::show::show)),
     get("settings.section", "/teams/{team}/settings/{section}", Member, Team(View, &settings::show::section)),
     post("settings.update", "/teams/{team}/settings/{section}", Member, Team(UpdateMonitoring, &settings::update::update)),

@@ -4,7 +4,6 @@ pub(crate) mod delete;
 pub(crate) mod directories;
 pub(crate) mod edit;
 mod failing;
-pub(crate) mod groups;
 pub(crate) mod list;
 pub(crate) mod new;
 pub(crate) mod selected;

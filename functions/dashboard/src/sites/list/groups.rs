@@ -19,7 +19,7 @@ use vedette_store::Store;
 use super::tags::list_of;
 use super::{Listed, SitesView, headline};
 use crate::look::Look;
-use crate::sites::groups::address;
+use crate::site_groups::address;
 use crate::words::grouped;
 
 /// A group and its sites.

@@ -22,7 +22,7 @@ use crate::layout::{self, Heading, NavTab};
 const REV: &str = "rev";
 
 /// The address of the form.
-pub(super) fn address(team: TeamId) -> String {
+pub(crate) fn address(team: TeamId) -> String {
     format!("/teams/{team}/groups")
 }
 
