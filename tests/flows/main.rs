@@ -10,6 +10,7 @@ mod catching_up;
 mod census;
 mod clock;
 mod concurrency;
+mod configuration;
 mod copying;
 mod cost;
 mod deletion;

@@ -39,7 +39,7 @@ const fn rule(
 
 /// Of each route, in the order of the specification, and then of those that we have added.
 #[rustfmt::skip]
-const RULES: [Rule; 76] = [
+const RULES: [Rule; 78] = [
     rule("GET", "/me", Scope::TeamsRead, Role::Viewer, ""),
     rule("GET", "/teams", Scope::TeamsRead, Role::Viewer, ""),
     rule("GET", "/teams/{team}", Scope::TeamsRead, Role::Viewer, ""),
@@ -91,6 +91,8 @@ const RULES: [Rule; 76] = [
     rule("PATCH", "/teams/{team}/time-zone", Scope::TeamsWrite, Role::Admin, r#"{"time_zone": "Europe/Berlin"}"#),
     rule("GET", "/teams/{team}/groups", Scope::SitesRead, Role::Viewer, ""),
     rule("PUT", "/teams/{team}/groups", Scope::SitesWrite, Role::Member, r#"{"groups": []}"#),
+    rule("GET", "/teams/{team}/configuration", Scope::ConfigurationRead, Role::Viewer, ""),
+    rule("POST", "/teams/{team}/configuration", Scope::ConfigurationWrite, Role::Admin, r#"{"document": {"name": "shop"}}"#),
     rule("GET", "/me/time-zone", Scope::TeamsRead, Role::Viewer, ""),
     rule("PATCH", "/me/time-zone", Scope::TeamsWrite, Role::Viewer, r#"{"time_zone": "Europe/Berlin"}"#),
     rule("GET", "/teams/{team}/maintenance-calendar", Scope::SitesRead, Role::Member, ""),

@@ -5,6 +5,7 @@ mod access;
 mod audit_log;
 mod channels;
 mod checks;
+mod configuration;
 mod events;
 mod expectations;
 mod fallback;

@@ -36,6 +36,31 @@ pub(crate) const CHANGE_CALENDAR: Grant = Grant { put: &[Audit], update: &[Team]
 
 pub(crate) const SAVE_SITE_GROUPS: Grant = Grant { put: &[Audit, Directory], ..Grant::NONE };
 
+pub(crate) const EXPORT_CONFIGURATION: Grant = Grant { query: &[Channel], ..Grant::NONE };
+
+/// What each of the changes writes that a document can make, and the lease.
+pub(crate) const APPLY_CONFIGURATION: Grant = Grant {
+    get: &[Channel, Team],
+    batch_get: &[Delivery],
+    query: &[Channel, Delivery],
+    put: &[
+        Audit,
+        Channel,
+        ChannelSecret,
+        Delivery,
+        Directory,
+        Publication,
+        Published,
+        Site,
+        StatusPage,
+        Team,
+    ],
+    update: &[ChannelSecret, Delivery, Directory, Publication, Team],
+    delete: &[Channel, ChannelSecret, Directory, IssueIndex, Published, Site, StatusPage],
+    batch_delete: &[Delivery],
+    ..Grant::NONE
+};
+
 pub(crate) const CREATE_SITE: Grant =
     Grant { get: &[Team], put: &[Audit, Directory, Site, Team], update: &[Team], ..Grant::NONE };
 

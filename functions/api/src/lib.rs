@@ -6,6 +6,7 @@
 mod audit_log;
 mod channels;
 mod checks;
+mod configuration;
 mod events;
 mod expectations;
 mod grants;

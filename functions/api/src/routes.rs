@@ -5,9 +5,10 @@ use vedette_domain::accounts::account::Permission::{
     UpdateMonitoring, View, WriteIncidents,
 };
 use vedette_domain::accounts::account::Scope::{
-    self, AuditRead, ChannelsRead, ChannelsWrite, ChecksDelete, ChecksRead, ChecksRun, IssuesRead,
-    IssuesWrite, MembersRead, MembersWrite, MetricsRead, SitesDelete, SitesRead, SitesWrite,
-    TeamsManage, TeamsRead, TeamsWrite, TokensRead, TokensWrite,
+    self, AuditRead, ChannelsRead, ChannelsWrite, ChecksDelete, ChecksRead, ChecksRun,
+    ConfigurationRead, ConfigurationWrite, IssuesRead, IssuesWrite, MembersRead, MembersWrite,
+    MetricsRead, SitesDelete, SitesRead, SitesWrite, TeamsManage, TeamsRead, TeamsWrite,
+    TokensRead, TokensWrite,
 };
 use vedette_routing::Endpoint::{
     Channel, Check, Incident, Invitation, Issue, Request, Site, StatusPage, Team, TeamMember,
@@ -17,9 +18,10 @@ use vedette_store::Grant;
 
 use crate::surface::{ApiAudience, Endpoint, Route};
 use crate::{
-    audit_log, channels, checks, events, expectations, grants, incidents, invitations, issues,
-    maintenance_calendar, maintenance_windows, me, members, metrics, monitoring, outages, reports,
-    site_groups, sites, status_pages, teams, time_zone, tokens, user_time_zone,
+    audit_log, channels, checks, configuration, events, expectations, grants, incidents,
+    invitations, issues, maintenance_calendar, maintenance_windows, me, members, metrics,
+    monitoring, outages, reports, site_groups, sites, status_pages, teams, time_zone, tokens,
+    user_time_zone,
 };
 
 /// All routes, in the order of the specification, then those that are additions to it. Each has a name, a path, the
@@ -81,6 +83,8 @@ pub const ROUTES: &[Route] = &[
     patch("user-time-zone.update", "/api/v1/me/time-zone", TeamsWrite, Request(&user_time_zone::update::handle), &grants::SAVE_USER_TIME_ZONE),
     get("site-groups.get", "/api/v1/teams/{team}/groups", SitesRead, Team(View, &site_groups::get::handle)),
     put("site-groups.update", "/api/v1/teams/{team}/groups", SitesWrite, Team(ManageSites, &site_groups::update::handle), &grants::SAVE_SITE_GROUPS),
+    read("configuration.export", "/api/v1/teams/{team}/configuration", ConfigurationRead, Team(View, &configuration::export::handle), &grants::EXPORT_CONFIGURATION),
+    post("configuration.apply", "/api/v1/teams/{team}/configuration", ConfigurationWrite, Team(ManageChannels, &configuration::apply::handle), &grants::APPLY_CONFIGURATION),
     get("metrics.get", "/api/v1/teams/{team}/metrics", MetricsRead, Team(View, &metrics::get::handle)),
     get("maintenance-windows.list", "/api/v1/teams/{team}/maintenance-windows", SitesRead, Team(View, &maintenance_windows::list::handle)),
     post("maintenance-windows.create", "/api/v1/teams/{team}/maintenance-windows", SitesWrite, Team(ManageSites, &maintenance_windows::create::handle), &grants::CREATE_WINDOW),

@@ -8,6 +8,7 @@ use lambda_http::http::header::{
 use lambda_http::http::{HeaderValue, Method, StatusCode};
 use maud::{DOCTYPE, Markup, html};
 use vedette_domain::accounts::team::Team;
+use vedette_domain::configuration::ManagedBy;
 use vedette_domain::id::TeamId;
 use vedette_domain::time;
 use vedette_http::access::Caller;
@@ -484,6 +485,17 @@ fn framed(
 pub(crate) fn note(look: Look, content: &Markup) -> Markup {
     let role = if look == Look::Down { "alert" } else { "status" };
     html! { div class={ "note " (look.class()) } role=(role) { (look.shape()) p { (content) } } }
+}
+
+/// Says which document manages an object, if there is one. People may still change it.
+pub(crate) fn managed(by: Option<&ManagedBy>) -> Markup {
+    let Some(by) = by else { return Markup::default() };
+    note(
+        Look::Info,
+        &html! {
+            "Managed by configuration (" bdi { (by.document) } "). The next `vedette apply` replaces changes that you make here."
+        },
+    )
 }
 
 /// Why nothing was done.

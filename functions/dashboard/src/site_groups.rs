@@ -37,7 +37,7 @@ pub(crate) async fn ask(
     if let Some(selector) = query.search("selector") {
         lines.push([String::new(), selector.to_owned()]);
     }
-    Ok(page(context, &team.team, &input_of(&lines, saved.rev)))
+    Ok(page(context, &team.team, &saved, &input_of(&lines, saved.rev)))
 }
 
 /// Saves the groups. Lines without a name and tags are left out. If somebody else has changed the groups meanwhile, the
@@ -61,7 +61,7 @@ pub(crate) async fn save(
             "Somebody else has changed the groups. Check them, and save again.",
         );
         let input = input_of(&[theirs, lines].concat(), saved.rev);
-        return Ok(page(context, &team.team, &input.refused(refusal)));
+        return Ok(page(context, &team.team, &saved, &input.refused(refusal)));
     }
     let groups = lines.iter().map(|[name, selector]| json!({ "name": name, "selector": selector }));
     let texts = Map::from_iter([("groups".to_owned(), Value::from_iter(groups))]);
@@ -71,7 +71,8 @@ pub(crate) async fn save(
             layout::redirect(&format!("/teams/{}?notice=groups-saved", team.id()))
         }
         Err(refusal) => {
-            Ok(page(context, &team.team, &input_of(&lines, saved.rev).refused(refusal)))
+            let input = input_of(&lines, saved.rev).refused(refusal);
+            Ok(page(context, &team.team, &saved, &input))
         }
     }
 }
@@ -97,11 +98,18 @@ fn input_of(lines: &[[String; 2]], rev: u64) -> FormInput {
     input
 }
 
-fn page(context: RequestContext<'_>, team: &Team, input: &FormInput) -> Response {
+fn page(
+    context: RequestContext<'_>,
+    team: &Team,
+    saved: &SiteGroups,
+    input: &FormInput,
+) -> Response {
+    let managed_by = saved.groups.iter().find_map(|group| group.managed_by.as_ref());
     let is_used = |place: &usize| names(*place).iter().any(|name| !input.text(name).is_empty());
     let used = (0..=SITE_GROUPS_MAX).take_while(is_used).count();
     let shown = 0..(used + 1).min(SITE_GROUPS_MAX.max(used));
     let content = html! {
+        (layout::managed(managed_by))
         (input.unsaved(shown.clone().flat_map(names).collect::<Vec<_>>().iter().map(String::as_str)))
         form.card method="post" action=(address(team.id)) novalidate {
             input type="hidden" name=(REV) value=(input.text(REV));

@@ -152,6 +152,7 @@ pub(crate) async fn publish(
         link: None,
         names_windows: true,
         offers_subscriptions: published.offers_subscriptions,
+        managed_by: None,
         rev: 1,
         created_at: published.generated_at,
         updated_at: published.generated_at,

@@ -174,11 +174,16 @@ impl<'a> Api<'a> {
         Ok(teams.iter().filter_map(|team| TeamId::parse(team["uuid"].as_str()?)).collect())
     }
 
-    async fn whole(&self, call: &Call) -> Result<Value, Failure> {
+    /// The status and the body of the answer to a call.
+    pub(crate) async fn ask(&self, call: &Call) -> Result<(StatusCode, Value), Failure> {
         let (method, target) = call.target()?;
         let body = call.body.as_ref().map(Value::to_string).unwrap_or_default();
         let (status, answer) = self.send(method, &target, body.into_bytes()).await?;
-        let answer = serde_json::from_slice(&answer).unwrap_or_default();
+        Ok((status, serde_json::from_slice(&answer).unwrap_or_default()))
+    }
+
+    async fn whole(&self, call: &Call) -> Result<Value, Failure> {
+        let (status, answer) = self.ask(call).await?;
         if status.is_success() {
             Ok(answer)
         } else {

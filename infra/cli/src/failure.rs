@@ -34,6 +34,9 @@ pub enum Failure {
     /// The service on this machine runs, but does not answer in time.
     #[error("{0}")]
     Silent(String),
+    /// A dry run has found so many changes.
+    #[error("there are changes: {0}")]
+    Changes(usize),
     /// The command in a maintenance window has failed.
     #[error("the command ended with {0}")]
     Command(u8),
@@ -65,7 +68,7 @@ impl Failure {
             Self::Usage(_) => 2,
             Self::Command(code) => *code,
             Self::Unreachable(_) | Self::NotOpened(_) | Self::OutOfReach(_) => 3,
-            Self::Silent(_) => 4,
+            Self::Silent(_) | Self::Changes(_) => 4,
         }
     }
 }

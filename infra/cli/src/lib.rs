@@ -16,6 +16,7 @@ mod backup;
 #[cfg(feature = "browser")]
 mod browser;
 mod channel;
+mod configuration;
 mod copy;
 mod dlq;
 mod doctor;
@@ -72,7 +73,8 @@ Exit codes:
   1  refused or failed: not found, in conflict, not allowed in this state
   2  wrong usage: arguments, configuration, or a command that does not apply to this table
   3  the table does not answer
-  4  the service on this machine runs, but does not answer in time
+  4  the service on this machine runs, but does not answer in time; for `apply --dry-run --exit-code`, something would
+     change
 
 VEDETTE_LOG=debug sends logs to standard error. Logs contain no secrets.";
 
@@ -110,6 +112,13 @@ enum TeamCommand {
     StatusPage(ApiCommand<status_page::Command>),
     /// What the status checks of a site expect
     Expectations(ApiCommand<expectations::Command>),
+    /// Make a team what a document describes
+    ///
+    /// Creates and changes sites, channels, groups, maintenance windows, status pages and settings so that they are as
+    /// the document says. Objects that the document has never managed stay as they are.
+    Apply(configuration::Apply),
+    /// Print a document of everything that a team has
+    Export(configuration::Export),
     /// Send any request to the API, and print its answer as JSON
     ///
     /// For everything that has no command of its own: checks, reports, settings. The reference of the API lists the paths.
@@ -128,6 +137,8 @@ impl TeamCommand {
             | Self::Maintenance(ApiCommand { remote, .. })
             | Self::StatusPage(ApiCommand { remote, .. })
             | Self::Expectations(ApiCommand { remote, .. })
+            | Self::Apply(configuration::Apply { remote, .. })
+            | Self::Export(configuration::Export { remote, .. })
             | Self::Api(AnyRequest { remote, .. }) => remote,
         }
     }
@@ -143,6 +154,8 @@ impl TeamCommand {
             Self::Maintenance(ApiCommand { command, .. }) => command.run(api, out).await,
             Self::StatusPage(ApiCommand { command, .. }) => command.run(api, out).await,
             Self::Expectations(ApiCommand { command, .. }) => command.run(api, out).await,
+            Self::Apply(apply) => apply.run(api, out).await,
+            Self::Export(export) => export.run(api, out).await,
             Self::Api(send) => send.run(api, out).await,
         }
     }
@@ -155,6 +168,10 @@ enum Command {
     User(user::Command),
     #[command(flatten)]
     Team(TeamCommand),
+    /// Validate a document that describes a team
+    ///
+    /// Needs no service. What depends on the team is not validated: its plan, and the sites that it has already.
+    Validate(configuration::Validate),
     /// Create a one-time link that signs a user in
     SignIn(sign_in::SignIn),
     /// What a team may use
@@ -236,6 +253,7 @@ async fn run(
     let mut out = Output::new(out, cli.json);
     let done = match &cli.command {
         Command::Team(command) => command.run(&Api::here(app), &mut out).await,
+        Command::Validate(validate) => validate.run(&mut out),
         Command::Login(login) => login.run(&mut out).await,
         Command::Logout(logout) => logout.run(&mut out),
         Command::User(command) => command.run(app, &mut out).await,
@@ -288,6 +306,7 @@ impl Cli {
         let is_aws = self.target.is_aws()?;
         match &self.command {
             Command::Probe(probe) => return probe.run(&Clock::system(), &mut shown).await,
+            Command::Validate(validate) => return validate.run(&mut shown),
             Command::Login(login) => return login.run(&mut shown).await,
             Command::Logout(logout) => return logout.run(&mut shown),
             Command::Copy(copy) => return copy.run(None, &mut shown).await,

@@ -7,6 +7,7 @@
 
 mod addition;
 mod document;
+mod editor;
 mod operation;
 mod parameters;
 mod reference;
@@ -19,5 +20,6 @@ mod templates;
 mod webhooks;
 
 pub use document::{document, render};
+pub use editor::{EDITOR_SCHEMA, editor_schema};
 pub use reference::{PAGES, ReferencePage};
 pub use templates::{TEMPLATES, Template};

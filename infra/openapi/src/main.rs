@@ -25,5 +25,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             })?,
         )?;
     }
+    let schema = vedette_openapi::render(vedette_openapi::editor_schema())?;
+    fs::write(root.join(vedette_openapi::EDITOR_SCHEMA), schema)?;
     Ok(fs::write(root.join("openapi.json"), vedette_openapi::render(document)?)?)
 }

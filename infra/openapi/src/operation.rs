@@ -155,6 +155,7 @@ impl Operation {
             let occurs = match refusal.status() {
                 StatusCode::PAYMENT_REQUIRED => has_team,
                 StatusCode::NOT_FOUND => has_team || route.path.contains('{'),
+                StatusCode::CONFLICT => self.route == "configuration.apply",
                 StatusCode::REQUEST_TIMEOUT | StatusCode::UNSUPPORTED_MEDIA_TYPE => has_body,
                 StatusCode::PAYLOAD_TOO_LARGE => has_body || self.success.is_limited,
                 StatusCode::UNPROCESSABLE_ENTITY => has_body || is_filtered,

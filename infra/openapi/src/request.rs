@@ -1,6 +1,7 @@
 //! The bodies of requests. Some are generated from the declarations with which handlers read them. For the others, the
 //! shape is written here by hand, with the limits and enumerations that the handlers use.
 
+mod configuration;
 mod input;
 mod settings;
 
@@ -10,9 +11,10 @@ use vedette_domain::alerts::channel::{ChannelInput, ChannelKind};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::input::Input;
 use vedette_domain::schema;
+use vedette_domain::sites::settings::TEAM_PATH;
 use vedette_domain::time_zone::ZoneChoice;
-use vedette_http::settings::TEAM_PATH;
 
+pub(crate) use self::configuration::{Form, configuration, document, exported};
 pub(crate) use self::input::body;
 use crate::operation::Body;
 use crate::schemas::Schemas;

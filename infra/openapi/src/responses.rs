@@ -76,6 +76,12 @@ pub(crate) const REFUSALS: &[Refusal] = &[
         headers: Headers::Rate,
     },
     Refusal {
+        name: "Conflict",
+        description: "Something else is being done that excludes this.",
+        sample: || ApiError::Conflict("Another document is being applied to this team."),
+        headers: Headers::Rate,
+    },
+    Refusal {
         name: "PayloadTooLarge",
         description: "The request body is larger than 1 MB, before or after decoding, or the response \
                       would be too large.",

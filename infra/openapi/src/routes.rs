@@ -3,6 +3,7 @@
 mod audit_log;
 mod channels;
 mod checks;
+mod configuration;
 mod events;
 mod expectations;
 mod incidents;
@@ -42,6 +43,7 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         time_zone::operations,
         user_time_zone::operations,
         site_groups::operations,
+        configuration::operations,
         metrics::operations,
         maintenance_windows::operations,
         maintenance_calendar::operations,
@@ -71,6 +73,7 @@ pub(crate) fn tags() -> Vec<Value> {
         ("time-zone", "The time zone of a team."),
         ("user-time-zone", "The time zone of the owner of the token."),
         ("site-groups", "Saved selectors of a team's sites."),
+        ("configuration", "Documents that describe teams."),
         ("metrics", "A team's sites for Prometheus."),
         ("maintenance-windows", "Times at which problems with sites are expected."),
         ("maintenance-calendar", "A feed of a team's maintenance windows for calendar programs."),

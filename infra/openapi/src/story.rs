@@ -123,7 +123,27 @@ impl Story {
         let nobody = json!({ "groups": [{ "name": "All", "selector": "" }] });
         let name = ("no_tags", "A selector without a tag");
         self.ask("site-groups.update", name, &of_team, "", Some(nobody)).await;
+        self.of_documents(&of_team).await;
         self.of_windows(&team).await;
+    }
+
+    async fn of_documents(&mut self, of_team: &[(&'static str, &str)]) {
+        let document = |tags: Value| {
+            json!({
+                "name": "shop",
+                "groups": [{ "key": "prod", "name": "Production", "selector": "env:prod" }],
+                "sites": [{ "key": "blog", "url": "https://blog.example", "tags": tags }],
+            })
+        };
+        let route = "configuration.apply";
+        let order = json!({ "document": document(json!(["env:prod"])), "dry_run": true });
+        let name = ("dry_run", "What a document would change");
+        self.ask(route, name, of_team, "", Some(order)).await;
+        let order = json!({ "document": document(json!("env:prod")) });
+        let name = ("tags", "Tags that are not a list");
+        self.ask(route, name, of_team, "", Some(order)).await;
+        let name = ("everything", "Everything that the team has");
+        self.ask("configuration.export", name, of_team, "", None).await;
     }
 
     async fn of_channels(&mut self, team: &str) {
@@ -505,6 +525,7 @@ mod tests {
                 ("time-zone.update", "unknown", 422),
                 ("user-time-zone.update", "unknown", 422),
                 ("site-groups.update", "no_tags", 422),
+                ("configuration.apply", "tags", 422),
                 ("maintenance-windows.create", "unsupported", 422),
                 ("maintenance-windows.end", "not_active", 422),
                 ("maintenance-windows.update", "monday", 422),

@@ -13,6 +13,7 @@ use vedette_domain::alerts::channel::{
 use vedette_domain::alerts::delivery::{Content, Queued};
 use vedette_domain::alerts::mail::Asker;
 use vedette_domain::alerts::refusal::ChannelRefusal;
+use vedette_domain::configuration::ManagedBy;
 use vedette_domain::id::TeamId;
 use vedette_domain::message::{AlertMessage, Message};
 use vedette_runtime::App;
@@ -47,6 +48,17 @@ pub async fn add_channel(
     filter: Filter,
     by: By,
 ) -> Result<Channel, ChannelError> {
+    add_managed_channel(app, team, (name, target, filter), None, by).await
+}
+
+/// The same for a channel that a document manages.
+pub(crate) async fn add_managed_channel(
+    app: &App,
+    team: TeamId,
+    (name, target, filter): (Option<&str>, Target, Filter),
+    managed_by: Option<ManagedBy>,
+    by: By,
+) -> Result<Channel, ChannelError> {
     let others = app.store.channels(team).await?;
     if others.len() >= CHANNELS_MAX {
         return Err(ChannelRefusal::Full.into());
@@ -57,7 +69,8 @@ pub async fn add_channel(
     }
     refuse_taken_url(&others, target.url())?;
     let (id, key) = (app.entropy.channel_id()?, app.entropy.link_key()?);
-    let channel = Channel::new(id, team, &name, target, filter, key, app.clock.now());
+    let new = Channel::new(id, team, &name, target, filter, key, app.clock.now());
+    let channel = Channel { managed_by, ..new };
     let is_asked = channel.since.is_none();
     if is_asked {
         hold_questions(app, &channel).await?;
@@ -96,9 +109,23 @@ pub async fn edit_channel(
     to: TargetEdit,
     by: By,
 ) -> Result<(), ChannelError> {
+    let managed_by = channel.managed_by.clone();
+    edit_managed_channel(app, channel, (name, filter), to, managed_by, by).await
+}
+
+/// The same for a channel that a document manages.
+pub(crate) async fn edit_managed_channel(
+    app: &App,
+    channel: &Channel,
+    (name, filter): (&str, Filter),
+    to: TargetEdit,
+    managed_by: Option<ManagedBy>,
+    by: By,
+) -> Result<(), ChannelError> {
     let now = app.clock.now();
     let to = to.beyond(&channel.target);
-    let Some(edited) = channel.edited(name, filter, to.as_ref(), now) else { return Ok(()) };
+    let edited = channel.edited(name, filter, to.as_ref(), managed_by, now);
+    let Some(edited) = edited else { return Ok(()) };
     let mut others = app.store.channels(channel.team).await?;
     others.retain(|other| other.id != channel.id);
     if others.iter().any(|other| other.name == name) {

@@ -5,6 +5,7 @@ pub mod access;
 mod channel_sync;
 mod channels;
 mod checks;
+mod configuration;
 mod copying;
 mod error;
 mod expectations;
@@ -30,6 +31,7 @@ pub use channels::{
     send_sooner, try_channel, waiting_for, wake,
 };
 pub use checks::order_checks;
+pub use configuration::{Applied, CHANGES_MAX, ChangeError, TeamObjects, make_changes};
 pub use copying::{CopyDone, CopyError, CopyOrder, CopyProgress, copy_teams};
 pub use error::{
     AccessError, AccountError, ActionError, ChannelError, DecisionError, Fault, IncidentError,

@@ -32,11 +32,7 @@ pub async fn add_window(
         None => WindowChange::Started,
     };
     let window = new.into_window(app.entropy.window_id()?, &team.zone, now);
-    let named = window.sites.iter().flatten().copied();
-    refuse_unknown_sites(app, team.id, named, WindowError::from(WindowRefusal::UnknownSite))
-        .await?;
-    let next = team.windows.with(window.clone(), now)?;
-    save(app, team, &next, (&window, change), by).await?;
+    put_window(app, team, (None, &window), change, by).await?;
     Ok(window)
 }
 
@@ -52,18 +48,27 @@ pub async fn edit_window(
     edit: WindowEdit,
     by: By,
 ) -> Result<MaintenanceWindow, WindowError> {
-    let now = by.now;
     let window = edit.apply_to(before);
-    if window == *before {
-        return Ok(window);
+    if window != *before {
+        put_window(app, team, (Some(before), &window), WindowChange::Edited, by).await?;
     }
-    let was_named =
-        |site: &SiteId| before.sites.as_ref().is_some_and(|before| before.contains(site));
-    let new = window.sites.iter().flatten().copied().filter(|site| !was_named(site));
-    refuse_unknown_sites(app, team.id, new, WindowError::from(WindowRefusal::UnknownSite)).await?;
-    let next = team.windows.with(window.clone(), now)?;
-    save(app, team, &next, (before, WindowChange::Edited), by).await?;
     Ok(window)
+}
+
+/// Saves a window, new or changed.
+pub(crate) async fn put_window(
+    app: &App,
+    team: &Team,
+    (before, after): (Option<&MaintenanceWindow>, &MaintenanceWindow),
+    change: WindowChange,
+    by: By,
+) -> Result<(), WindowError> {
+    let known = before.and_then(|before| before.sites.as_ref());
+    let was_named = |site: &SiteId| known.is_some_and(|known| known.contains(site));
+    let new = after.sites.iter().flatten().copied().filter(|site| !was_named(site));
+    refuse_unknown_sites(app, team.id, new, WindowError::from(WindowRefusal::UnknownSite)).await?;
+    let next = team.windows.with(after.clone(), by.now)?;
+    save(app, team, &next, (before.unwrap_or(after), change), by).await
 }
 
 /// Ends the active instance of a window. A window that takes place once is gone after that.

@@ -19,6 +19,17 @@ pub async fn change_site_groups(
     by: By,
 ) -> Result<SiteGroups, StoreError> {
     let after = chosen.after(&before);
+    save_site_groups(app, team, before, after, by).await
+}
+
+/// The same for groups that are already read.
+pub(crate) async fn save_site_groups(
+    app: &App,
+    team: TeamId,
+    before: SiteGroups,
+    after: SiteGroups,
+    by: By,
+) -> Result<SiteGroups, StoreError> {
     if after.groups == before.groups {
         return Ok(before);
     }

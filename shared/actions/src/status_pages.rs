@@ -32,19 +32,25 @@ pub async fn create_status_page(
     let new_id = || Ok::<_, PageError>(entropy.component_id()?);
     let (id, link) = (entropy.status_page_id()?, entropy.link_key()?);
     let page = new.into_page(id, team.id, link, new_id, now)?;
-    refuse_unknown_sites(app, team.id, page.sites(), PageError::from(PageRefusal::UnknownSite))
+    add_status_page(app, &page, by).await?;
+    Ok(page)
+}
+
+/// The same for a page that is complete.
+pub(crate) async fn add_status_page(app: &App, page: &StatusPage, by: By) -> Result<(), PageError> {
+    refuse_unknown_sites(app, page.team, page.sites(), PageError::from(PageRefusal::UnknownSite))
         .await?;
-    let event = AuditEvent::status_page(&page, PageChange::Added);
-    let entry = AuditEntry::new(team.id, by, event);
-    if let Err(error) = app.store.create_status_page(&page, Audit::Entry(&entry)).await {
+    let event = AuditEvent::status_page(page, PageChange::Added);
+    let entry = AuditEntry::new(page.team, by, event);
+    if let Err(error) = app.store.create_status_page(page, Audit::Entry(&entry)).await {
         return Err(match page_conflict(&error) {
             Some(PageConflict::TooMany) => PageRefusal::TooMany.into(),
             Some(PageConflict::SlugTaken) => PageRefusal::SlugTaken.into(),
             None => error.into(),
         });
     }
-    enqueue_publication(app, team.id, page.id).await;
-    Ok(page)
+    enqueue_publication(app, page.team, page.id).await;
+    Ok(())
 }
 
 /// Changes a status page, and has it published. If nothing differs, nothing is written.
@@ -67,16 +73,27 @@ pub async fn edit_status_page(
     if (StatusPage { rev, updated_at, ..page.clone() }) == *before {
         return Ok(before.clone());
     }
+    save_status_page(app, before, &page, by).await?;
+    Ok(page)
+}
+
+/// The same for a page that was already changed.
+pub(crate) async fn save_status_page(
+    app: &App,
+    before: &StatusPage,
+    page: &StatusPage,
+    by: By,
+) -> Result<(), PageError> {
     let new = &page.sites() - &before.sites();
     refuse_unknown_sites(app, page.team, new, PageError::from(PageRefusal::UnknownSite)).await?;
     let event = AuditEvent::status_page(before, PageChange::Edited);
     let entry = AuditEntry::new(page.team, by, event);
-    if let Err(error) = app.store.save_status_page(before, &page, Audit::Entry(&entry)).await {
+    if let Err(error) = app.store.save_status_page(before, page, Audit::Entry(&entry)).await {
         let is_taken = page.slug != before.slug && is_taken_slug(&error);
         return Err(if is_taken { PageRefusal::SlugTaken.into() } else { error.into() });
     }
     enqueue_publication(app, page.team, page.id).await;
-    Ok(page)
+    Ok(())
 }
 
 /// Deletes a status page. Readers no longer find it.

@@ -86,7 +86,8 @@ pub(crate) fn read_beside<T: Input>(
         }
     }
     let read = T::read(fields, errors);
-    let names = T::FIELDS.iter().flat_map(|field| [field.name, field.former.0]);
+    let own = T::FIELDS.iter().filter(|field| field.is_part_of(T::IS_NEW));
+    let names = own.flat_map(|field| [field.name, field.former.0]);
     let names = names.filter(|name| !name.is_empty()).chain(others.iter().copied());
     fields.only(&names.collect::<Vec<_>>(), errors);
     read

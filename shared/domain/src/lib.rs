@@ -8,6 +8,7 @@ pub mod accounts;
 pub mod alerts;
 pub mod checks;
 pub mod clock;
+pub mod configuration;
 pub mod expectations;
 pub mod id;
 pub mod input;

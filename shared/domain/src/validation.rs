@@ -48,6 +48,13 @@ impl Errors {
         }
     }
 
+    /// Records the errors of a part that was read on its own.
+    pub fn extend(&mut self, part: ValidationError) {
+        for (field, message) in part.found {
+            self.push(field, message);
+        }
+    }
+
     /// Whether there are no errors so far.
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
@@ -111,6 +118,11 @@ impl ValidationError {
             1 => format!("{first} (and 1 more error)"),
             more => format!("{first} (and {more} more errors)"),
         }
+    }
+
+    /// All messages, each with its field, in the order in which they were found.
+    pub fn errors(&self) -> &[(String, String)] {
+        &self.found
     }
 
     /// The errors of a field, or of the items of a list in it.

@@ -53,6 +53,9 @@ pub enum ApiError {
         "This service does not serve the host in the address. Its operator can add the host to VEDETTE_HOSTS."
     )]
     Misdirected,
+    /// Something else is being done that excludes it.
+    #[error("{0}")]
+    Conflict(&'static str),
     /// The body did not arrive in time.
     #[error("The request body took too long to arrive.")]
     RequestTimeout,
@@ -125,6 +128,7 @@ impl ApiError {
             Self::MethodNotAllowed { .. } => StatusCode::METHOD_NOT_ALLOWED,
             Self::BadRequest(_) => StatusCode::BAD_REQUEST,
             Self::Misdirected => StatusCode::MISDIRECTED_REQUEST,
+            Self::Conflict(_) => StatusCode::CONFLICT,
             Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::PayloadTooLarge | Self::TooManySeries { .. } => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedEncoding => StatusCode::UNSUPPORTED_MEDIA_TYPE,

@@ -17,7 +17,6 @@ pub mod query;
 pub mod request_id;
 pub mod resource;
 pub mod response;
-pub mod settings;
 pub mod source;
 pub mod wording;
 

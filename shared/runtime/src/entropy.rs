@@ -153,6 +153,15 @@ impl Entropy {
         Ok(SessionSecret::from_random(self.bytes()?))
     }
 
+    /// Random bytes from which a plan derives the ids and keys of new objects.
+    ///
+    /// # Errors
+    ///
+    /// When the source fails.
+    pub fn seed(&self) -> Result<[u8; 32], EntropyError> {
+        self.bytes()
+    }
+
     /// The number that distinguishes on-demand checks in the same millisecond.
     ///
     /// # Errors

@@ -280,6 +280,11 @@ pub(crate) fn site_groups(team: TeamId) -> Key {
     Key::new(directory_partition(team), "site-groups")
 }
 
+/// The lease of whoever applies a document to a team. It sorts after the rows of the directory, as the tags do.
+pub(crate) fn configuration_lease(team: TeamId) -> Key {
+    Key::new(directory_partition(team), "lease")
+}
+
 pub(crate) fn team_partition(team: TeamId) -> String {
     Prefix::Team.key(team)
 }

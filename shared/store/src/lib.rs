@@ -17,6 +17,7 @@ mod block;
 mod changes;
 mod channel;
 mod clock;
+mod configuration;
 mod copying;
 mod definition;
 mod directory;

@@ -5,7 +5,7 @@ stored!(document: ToolState);
 
 mod update;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -263,17 +263,19 @@ impl Store {
         Ok(sites)
     }
 
-    /// Those of the ids that belong to a site of a team.
+    /// Those of the sites that belong to a team, without their tools, in the order of their ids.
     pub async fn sites_of_team(
         &self,
         team: TeamId,
         ids: impl IntoIterator<Item = SiteId>,
-    ) -> Result<BTreeSet<SiteId>, StoreError> {
+    ) -> Result<Vec<Site>, StoreError> {
         let keys = ids.into_iter().map(|id| keys::site(id.partition()));
         let found = self.batch_get(keys).await?.into_values();
         let sites: Result<Vec<_>, _> = found.map(live_site).collect();
-        let of_team = sites?.into_iter().flatten().filter(|site| site.team == team);
-        Ok(of_team.map(|site| site.id).collect())
+        let mut sites: Vec<Site> = sites?.into_iter().flatten().collect();
+        sites.retain(|site| site.team == team);
+        sites.sort_unstable_by_key(|site| site.id);
+        Ok(sites)
     }
 
     /// Starts tools on a site that is older than they are. A tool that already has a state keeps it.

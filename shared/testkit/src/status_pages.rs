@@ -117,6 +117,7 @@ impl TestApp {
             link,
             names_windows: true,
             offers_subscriptions: published.offers_subscriptions,
+            managed_by: None,
             rev: 1,
             created_at: self.now(),
             updated_at: self.now(),

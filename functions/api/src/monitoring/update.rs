@@ -2,11 +2,10 @@
 
 use serde_json::{Map, Value};
 use vedette_actions::change_monitoring;
-use vedette_domain::sites::settings::Settings;
+use vedette_domain::sites::settings::{Settings, parse_team_update};
 use vedette_http::error::ApiError;
 use vedette_http::resource::MonitoringResource;
 use vedette_http::response::{Response, ok};
-use vedette_http::settings::parse_team_update;
 use vedette_http::validation::{Errors, Fields, ValidationError, parse_body};
 use vedette_store::TeamWithSettings;
 

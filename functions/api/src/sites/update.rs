@@ -2,12 +2,12 @@
 
 use vedette_actions::save_site;
 use vedette_domain::sites::input::SiteEdit;
+use vedette_domain::sites::settings::parse_site;
 use vedette_domain::sites::tag::SITE_TAGS_MAX;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::resource::SiteResource;
 use vedette_http::response::{Response, ok};
-use vedette_http::settings::parse_site;
 use vedette_http::validation::{Fields, parse_body};
 
 use crate::Context;
@@ -17,8 +17,9 @@ pub(crate) async fn handle(
     mut access: SiteAccess,
 ) -> Result<Response, ApiError> {
     let (store, now) = (&context.app.store, context.caller.now);
+    let (body, team) = (parse_body(context.body)?, &access.team);
     let (edit, overrides): (SiteEdit, _) =
-        parse_site(&Fields::body(&parse_body(context.body)?), &access.team)?;
+        parse_site(&Fields::body(&body), &team.settings, team.plan())?;
     let site = &access.stored.site;
     let settings = access.settings();
     let overrides = overrides.map(|sent| site.overrides.replaced_by(sent, &settings));

@@ -70,6 +70,9 @@ fn page(
     let heading = Heading::new(format!("Edit {}", channel.name))
         .below(format!("/teams/{}/channels", team.id()), "Channels")
         .lead(lead);
-    let content = edit_form(channel, input);
+    let content = html! {
+        (layout::managed(channel.managed_by.as_ref()))
+        (edit_form(channel, input))
+    };
     layout::team_page(context, (&team.team, NavTab::Channels), status, heading, &content)
 }

@@ -14,10 +14,9 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::input::{InputField, InputShape, TextKind};
 use vedette_domain::sites::settings::{
     HEADER_FIELDS, HEADER_VALUE_MAX, HTTPS_PORT, STATUS_INCIDENT_CODES, StatusCodeOption,
-    TIME_OF_DAY, own_settings,
+    TEAM_PATH, TIME_OF_DAY, own_settings,
 };
 use vedette_http::error::ApiError;
-use vedette_http::settings::TEAM_PATH;
 use vedette_http::validation::YES;
 
 use super::label::Label;

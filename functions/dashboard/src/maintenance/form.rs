@@ -16,6 +16,7 @@ use vedette_store::DirectoryRow;
 use super::path;
 use crate::form::picker::Offered;
 use crate::form::{Choice, FormInput};
+use crate::layout;
 use crate::time_zone::zones;
 
 /// The lengths that can be chosen, in minutes.
@@ -101,6 +102,7 @@ pub(super) fn edit(
     let is_known = |covered: &BTreeSet<SiteId>| sites.iter().any(|site| covered.contains(&site.id));
     let has_lost_all = window.sites.as_ref().is_some_and(|covered| !is_known(covered));
     html! {
+        (layout::managed(window.managed_by.as_ref()))
         form.card method="post" action={ (path(team.id)) "/" (window.id) "/edit" } novalidate {
             (input.unsaved(names()))
             @if has_lost_all {

@@ -5,8 +5,7 @@ use serde_json::Value;
 use vedette_domain::accounts::plan::{ESCALATION_PRESETS, Plan};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::input::{Input as _, InputField};
-use vedette_domain::sites::settings::{EscalationUpdate, QuietTimeUpdate, own_settings};
-use vedette_http::settings::TEAM_PATH;
+use vedette_domain::sites::settings::{EscalationUpdate, QuietTimeUpdate, TEAM_PATH, own_settings};
 use vedette_store::TeamWithSettings;
 
 use crate::form::setting::{self, Control};

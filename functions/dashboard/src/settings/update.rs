@@ -1,9 +1,9 @@
 //! Changing a section of a team's settings, with the rules of the API.
 
 use vedette_actions::change_monitoring;
+use vedette_domain::sites::settings::{TEAM_PATH, parse_team_update};
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
-use vedette_http::settings::{TEAM_PATH, parse_team_update};
 use vedette_http::validation::{Errors, Field};
 use vedette_store::TeamWithSettings;
 

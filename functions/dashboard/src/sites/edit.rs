@@ -9,12 +9,11 @@ use vedette_actions::{pause_site, resume_site, save_site};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::input::{Input as _, InputField};
 use vedette_domain::sites::input::SiteEdit;
-use vedette_domain::sites::settings::DnsRecordType;
+use vedette_domain::sites::settings::{DnsRecordType, TEAM_PATH, parse_site};
 use vedette_domain::sites::site_url::SiteUrl;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
-use vedette_http::settings::{TEAM_PATH, parse_site};
 use vedette_http::validation::{Fields, YES};
 
 use super::tags;
@@ -50,8 +49,9 @@ pub(crate) async fn save(
         // A body that the form leaves empty is that of the site at the URL in the form.
         let moved = SiteUrl::parse(input.text("url"))
             .map_or_else(|_| site.clone(), |url| site.moved_to(url));
+        let (sent, team) = (request(&input, &access), &access.team);
         let (edit, overrides): (SiteEdit, _) =
-            parse_site(&Fields::texts(&request(&input, &access)), &access.team)?;
+            parse_site(&Fields::texts(&sent), &team.settings, team.plan())?;
         let settings = access.settings();
         let overrides = overrides.map(|chosen| site.overrides.keeping_cadences(chosen, &settings));
         let mut wanted = edit.apply_to(site, overrides, access.has_learnt_records()?);
@@ -159,6 +159,7 @@ fn page(
     let team = setting::placed(&access.team.settings)?;
     let help = if site.expectations.post.is_some() { BODY_STAYS } else { "" };
     let content = html! {
+        (layout::managed(access.stored.site.managed_by.as_ref()))
         (input.summary())
         // A browser would refuse to send the form over an invalid field that it does not show.
         form.stack method="post" action={ "/sites/" (site.id) "/edit" } novalidate {

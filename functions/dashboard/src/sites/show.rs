@@ -317,6 +317,7 @@ fn content(view: &SiteView<'_>) -> Markup {
     html! {
         (maintenance::notice(&access.team.team, site, view.clock))
         (standing::notices(view))
+        (layout::managed(site.managed_by.as_ref()))
         (tiles::part(view, &uptime))
         (response::part(view))
         (uptime::part(view, &uptime))

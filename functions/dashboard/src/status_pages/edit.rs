@@ -126,6 +126,7 @@ async fn form(
     let lines = lines(page, &sites, &offered, &mut input);
     let content = html! {
         @if is_new { (layout::notice(context, &NOTICES)) }
+        (layout::managed(page.managed_by.as_ref()))
         form.stack method="post" novalidate {
             (input.unsaved(own().map(|field| field.name)))
             section.card {

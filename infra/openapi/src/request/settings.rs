@@ -20,7 +20,24 @@ enum Level {
 
 /// A change of a team's settings.
 pub(super) fn of_team(schemas: &mut Schemas) -> Value {
-    let mut settings = object([
+    let mut settings = parts_of_team(schemas);
+    settings["required"] = json!(["tools"]);
+    let settings = described(
+        "`tools` is required and names at least one tool. All other settings that are omitted stay as they are.",
+        settings,
+    );
+    schemas.named("MonitoringSettingsUpdate", settings)
+}
+
+/// A team's settings in a document.
+pub(super) fn of_team_in_document(schemas: &mut Schemas) -> Value {
+    let about = "The monitoring settings that all sites of the team start from. Settings that are omitted have their \
+                 defaults.";
+    described(about, parts_of_team(schemas))
+}
+
+fn parts_of_team(schemas: &mut Schemas) -> Value {
+    object([
         ("tools", tools(Level::Team, schemas)),
         (
             "request_header",
@@ -28,13 +45,7 @@ pub(super) fn of_team(schemas: &mut Schemas) -> Value {
         ),
         ("quiet_time", quiet_time(schemas)),
         ("escalation", escalation(schemas)),
-    ]);
-    settings["required"] = json!(["tools"]);
-    let settings = described(
-        "`tools` is required and names at least one tool. All other settings that are omitted stay as they are.",
-        settings,
-    );
-    schemas.named("MonitoringSettingsUpdate", settings)
+    ])
 }
 
 /// A site's overrides.

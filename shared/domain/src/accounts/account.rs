@@ -210,6 +210,12 @@ pub enum Scope {
     /// Invite people to teams, change the roles of members, and remove them.
     #[serde(rename = "members:write")]
     MembersWrite,
+    /// Read a document of everything that a team has.
+    #[serde(rename = "configuration:read")]
+    ConfigurationRead,
+    /// Apply documents to a team: create, change and delete everything that a document can have.
+    #[serde(rename = "configuration:write")]
+    ConfigurationWrite,
 }
 
 impl fmt::Display for Scope {
@@ -234,7 +240,7 @@ impl Scope {
     ];
 
     /// All scopes.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 21] = [
         Self::TeamsRead,
         Self::TeamsWrite,
         Self::TeamsManage,
@@ -252,6 +258,8 @@ impl Scope {
         Self::ChannelsWrite,
         Self::TokensRead,
         Self::TokensWrite,
+        Self::ConfigurationRead,
+        Self::ConfigurationWrite,
         Self::AuditRead,
         Self::MetricsRead,
     ];
@@ -278,6 +286,8 @@ impl Scope {
             Self::ChannelsWrite => "channels:write",
             Self::MembersRead => "members:read",
             Self::MembersWrite => "members:write",
+            Self::ConfigurationRead => "configuration:read",
+            Self::ConfigurationWrite => "configuration:write",
         }
     }
 }

@@ -551,7 +551,7 @@ fn differences(before: &Value, after: &Value) -> Vec<Difference> {
 }
 
 /// All values of a document, by their paths.
-fn leaves(document: &Value) -> BTreeMap<String, &Value> {
+pub(crate) fn leaves(document: &Value) -> BTreeMap<String, &Value> {
     let mut leaves = BTreeMap::new();
     let mut open = vec![(String::new(), document)];
     while let Some((path, value)) = open.pop() {

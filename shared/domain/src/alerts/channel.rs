@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::checks::tool::Tool;
 use crate::clock::is_ahead;
+use crate::configuration::ManagedBy;
 use crate::id::{ChannelId, TeamId};
 use crate::issues::Severity;
 use crate::sites::selector::Selector;
@@ -32,7 +33,9 @@ pub use description::{
     ChannelEdit, ChannelInput, KindDescription, Room, TargetField, UrlEdit, UrlInput,
 };
 pub use email::EmailInput;
+pub use ntfy::NtfyToken;
 pub use request::{ChannelAnswer, ChannelRequest, Failure, InvalidUrl};
+pub(crate) use secret::sha256;
 pub use secret::{MaskedUrl, SecretUrl, SigningKey, SigningKeys};
 pub use target::{ChannelKind, PublicTarget, Receiver, Target, TargetEdit};
 
@@ -67,6 +70,13 @@ pub struct Channel {
     /// Why it receives nothing, if somebody disabled it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled: Option<Disabled>,
+    /// The document that manages it, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub managed_by: Option<ManagedBy>,
+    /// SHA-256 of its access token, in hexadecimal digits, which distinguishes it from others; `None` if there is no
+    /// token, or if an earlier version has stored it.
+    #[serde(rename = "token", default, skip_serializing_if = "Option::is_none")]
+    pub token_digest: Option<String>,
     /// The key in the links that confirm or unsubscribe the address. It proves that the visitor has read its email.
     pub key: LinkKey,
     /// Increases with every write.
@@ -95,6 +105,8 @@ impl Channel {
             team,
             name: name.to_owned(),
             target: target.public(),
+            managed_by: None,
+            token_digest: target.token().map(NtfyToken::digest),
             secret: target.is_secret().then_some(target),
             filter,
             since,
@@ -156,18 +168,34 @@ impl Channel {
         Some(Self { secret, ..self.changed(now) })
     }
 
-    /// The channel with another name or another filter, or one that leads elsewhere; `None` if nothing changes.
+    /// The channel with another name or another filter, or one that leads elsewhere or that another document manages;
+    /// `None` if nothing changes.
     pub fn edited(
         &self,
         name: &str,
         filter: Filter,
         to: Option<&TargetEdit>,
+        managed_by: Option<ManagedBy>,
         now: Timestamp,
     ) -> Option<Self> {
-        let is_same = self.name == name && self.filter == filter && to.is_none();
+        let is_managed_alike = self.managed_by == managed_by;
+        let is_same =
+            self.name == name && self.filter == filter && to.is_none() && is_managed_alike;
         let url = to.and_then(|to| to.url.as_ref()).map(SecretUrl::masked);
         let target = url.map_or_else(|| self.target.clone(), |url| self.target.at(url));
-        (!is_same).then(|| Self { name: name.to_owned(), filter, target, ..self.changed(now) })
+        let token = to.and_then(|to| to.token.as_ref());
+        let token_digest = match token {
+            Some(token) => token.as_ref().map(NtfyToken::digest),
+            None => self.token_digest.clone(),
+        };
+        (!is_same).then(|| Self {
+            name: name.to_owned(),
+            filter,
+            target,
+            token_digest,
+            managed_by,
+            ..self.changed(now)
+        })
     }
 
     fn changed(&self, now: Timestamp) -> Self {

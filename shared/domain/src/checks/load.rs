@@ -12,6 +12,10 @@ const RUNS_PER_PLACE_SECOND: u64 = 12;
 /// How long a crawl or an audit usually takes. A place runs one at a time.
 const LONG_RUN_SECONDS: u64 = 60;
 
+/// What a million recurring runs cost with a schedule for each site and tool and a table that is billed by request, in
+/// dollars at list prices. A test compares it with the table of costs.
+pub const MILLION_DOLLARS: f64 = 2.59;
+
 /// What a million recurring runs cost less with buckets than with a schedule for each site and tool, in dollars at list
 /// prices. The polling scheduler runs every minute either way, so this is all of the difference. A test compares it
 /// with the table of costs.

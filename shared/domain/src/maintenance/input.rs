@@ -81,6 +81,7 @@ impl NewWindow {
             zone,
             minutes: self.duration_minutes,
             rule: self.recurrence,
+            managed_by: None,
             ended_at: None,
         }
     }
@@ -99,6 +100,7 @@ impl WindowEdit {
             zone: self.time_zone.unwrap_or(kept.zone),
             minutes: self.duration_minutes.unwrap_or(kept.minutes),
             rule: self.recurrence.unwrap_or(kept.rule),
+            managed_by: kept.managed_by,
             ended_at: kept.ended_at,
         }
     }

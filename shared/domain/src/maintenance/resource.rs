@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::window::MaintenanceWindow;
+use crate::configuration::ManagedBy;
 use crate::id::{SiteId, WindowId};
 use crate::sites::selector::Selector;
 use crate::time::wire_time_or_null;
@@ -28,6 +29,10 @@ pub struct WindowResource {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "String", default))]
     pub selector: Option<Selector>,
+    /// An addition to the specification: the document that manages it; omitted if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "ManagedBy", default))]
+    pub managed_by: Option<ManagedBy>,
     /// When it first starts or started: a local time in its time zone, such as `2026-11-29T02:00:00`.
     pub starts_at: String,
     /// The IANA name of its time zone.
@@ -52,6 +57,7 @@ impl WindowResource {
             name: window.name.clone(),
             sites: window.sites.clone(),
             selector: window.selector.clone(),
+            managed_by: window.managed_by.clone(),
             starts_at: window.start.to_string(),
             time_zone: window.zone.name().to_owned(),
             duration_minutes: window.minutes,

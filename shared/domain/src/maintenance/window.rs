@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use serde::{Deserialize, Serialize};
 
 use super::recurrence::Recurrence;
+use crate::configuration::ManagedBy;
 use crate::id::{SiteId, WindowId};
 use crate::input::{TextKind, TextRule};
 use crate::sites::selector::Selector;
@@ -66,6 +67,9 @@ pub struct MaintenanceWindow {
     /// When it recurs; `None` if it takes place once.
     #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<Recurrence>,
+    /// The document that manages it, if there is one.
+    #[serde(rename = "k", default, skip_serializing_if = "Option::is_none")]
+    pub managed_by: Option<ManagedBy>,
     /// Instances that started until then are over, because somebody ended them.
     #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,

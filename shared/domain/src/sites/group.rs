@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::selector::Selector;
+use crate::configuration::ManagedBy;
 use crate::input::{FieldRule, InputShape, ListRule, ObjectRule, input, line};
 use crate::validation::{Errors, Field};
 
@@ -22,6 +23,10 @@ pub struct SiteGroup {
     /// The tags of its sites.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub selector: Selector,
+    /// An addition to the specification: the document that manages it; omitted if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "ManagedBy", default))]
+    pub managed_by: Option<ManagedBy>,
 }
 
 /// The groups of a team, in the order in which the team has saved them.
@@ -85,7 +90,15 @@ impl SiteGroupsInput {
     /// The groups after this choice.
     pub fn after(self, before: &SiteGroups) -> SiteGroups {
         let groups = self.groups.into_iter();
-        let groups = groups.map(|SiteGroupInput { name, selector }| SiteGroup { name, selector });
+        let managed_by = |name: &str| {
+            let known = before.groups.iter().find(|group| group.name == name);
+            known.and_then(|group| group.managed_by.clone())
+        };
+        let groups = groups.map(|SiteGroupInput { name, selector }| SiteGroup {
+            managed_by: managed_by(&name),
+            name,
+            selector,
+        });
         SiteGroups { rev: before.rev + 1, groups: groups.collect() }
     }
 }

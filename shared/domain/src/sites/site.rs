@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::configuration::ManagedBy;
 use crate::expectations::Expectations;
 use crate::id::{SiteId, TeamId};
 use crate::sites::settings::{ExpectedRecords, SiteOverrides};
@@ -42,6 +43,9 @@ pub struct Site {
     /// What its status checks expect.
     #[serde(rename = "exp", default, skip_serializing_if = "Expectations::is_unused")]
     pub expectations: Expectations,
+    /// The document that manages it, if there is one.
+    #[serde(rename = "by", default, skip_serializing_if = "Option::is_none")]
+    pub managed_by: Option<ManagedBy>,
     /// Version of the records that DNS checks have learned. After a change, they are learned again.
     #[serde(default)]
     pub records: u64,
@@ -72,6 +76,7 @@ impl Site {
             overrides: SiteOverrides::default(),
             expected_records: ExpectedRecords::new(),
             expectations: Expectations::default(),
+            managed_by: None,
             records: 0,
             rev: 1,
             cfg: 1,

@@ -183,6 +183,7 @@ impl NewPage {
             link: self.unlisted.then_some(link),
             names_windows: self.maintenance_names,
             offers_subscriptions: self.subscriptions,
+            managed_by: None,
             rev: 1,
             created_at: now,
             updated_at: now,

@@ -9,6 +9,7 @@ use uuid::Builder;
 
 use super::address::{PageAddress, Slug};
 use crate::alerts::channel::LinkKey;
+use crate::configuration::ManagedBy;
 use crate::id::{ComponentId, SiteId, StatusPageId, TeamId};
 use crate::sites::selector::Selector;
 
@@ -60,6 +61,9 @@ pub struct StatusPage {
     /// Whether readers can subscribe to its incidents by email.
     #[serde(rename = "subscriptions", default, skip_serializing_if = "is_false")]
     pub offers_subscriptions: bool,
+    /// The document that manages it, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub managed_by: Option<ManagedBy>,
     /// Rises with every write.
     pub rev: u64,
     /// Creation.

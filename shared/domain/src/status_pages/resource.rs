@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{Impact, IncidentStatus, PageIncident, StatusPage};
 use crate::alerts::link;
+use crate::configuration::ManagedBy;
 use crate::id::{ComponentId, IncidentId, SiteId, StatusPageId};
 use crate::time::{wire_time, wire_time_or_null};
 
@@ -38,6 +39,10 @@ pub struct StatusPageResource {
     /// Whether sites that the selector adds are published at once; omitted if they are hidden at first.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     publish_new_sites: bool,
+    /// The document that manages it; omitted if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "ManagedBy", default))]
+    managed_by: Option<ManagedBy>,
     /// Its components, in groups.
     groups: Vec<GroupResource>,
     /// Creation.
@@ -102,6 +107,7 @@ impl StatusPageResource {
             maintenance_names: page.names_windows,
             subscriptions: page.offers_subscriptions,
             selector: page.selector.as_ref().map(ToString::to_string),
+            managed_by: page.managed_by.clone(),
             publish_new_sites: page.publishes_new_sites,
             groups: groups.collect(),
             created_at: page.created_at,

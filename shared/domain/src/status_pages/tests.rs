@@ -74,6 +74,7 @@ fn page() -> StatusPage {
         link: None,
         names_windows: false,
         offers_subscriptions: false,
+        managed_by: None,
         rev: 3,
         created_at: now(),
         updated_at: now(),
@@ -108,6 +109,7 @@ fn window(name: &str, start: &str, minutes: u32, sites: Option<u128>) -> Mainten
         zone: NamedZone::utc(),
         minutes,
         rule: None,
+        managed_by: None,
         ended_at: None,
     }
 }

@@ -38,6 +38,11 @@ impl<'a> Fields<'a> {
         Self { object, path: String::new(), is_text: false }
     }
 
+    /// The fields of an object at a path.
+    pub const fn at(path: String, object: &'a Map<String, Value>) -> Self {
+        Self { object, path, is_text: false }
+    }
+
     /// The fields of a form or of a command line. Their values, and those in their lists and objects, are texts: a number
     /// is written in digits, a ticked box is [`YES`], and one that is not ticked is empty.
     pub const fn texts(object: &'a Map<String, Value>) -> Self {

@@ -11,6 +11,7 @@ use vedette_domain::alerts::channel::{
 };
 use vedette_domain::alerts::channel_state::{ChannelState, FailedAttempt, Standing};
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::configuration::ManagedBy;
 use vedette_domain::id::{ChannelId, IssueId};
 use vedette_domain::issues::Severity;
 use vedette_domain::sites::selector::Selector;
@@ -51,6 +52,10 @@ pub struct ChannelResource<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "NonZeroU32", default))]
     repeat_minutes: Option<NonZeroU32>,
+    /// An addition to the specification: the document that manages it; omitted if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "ManagedBy", default))]
+    managed_by: Option<&'a ManagedBy>,
     /// Its state.
     state: Standing,
     /// Since when it gets alerts; null if its recipient has not confirmed the address.
@@ -176,6 +181,7 @@ impl<'a> ChannelResource<'a> {
             tools,
             severities,
             selector: selector.as_ref(),
+            managed_by: channel.managed_by.as_ref(),
             delay_minutes: *delay_minutes,
             repeat_minutes: *repeat_minutes,
             state: Standing::of(channel, state),

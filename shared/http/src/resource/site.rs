@@ -7,6 +7,7 @@ use serde::Serialize;
 use vedette_domain::checks::check::{Check, LISTED_MAX};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::ToolState;
+use vedette_domain::configuration::ManagedBy;
 use vedette_domain::id::{CheckId, SiteId, TeamId};
 use vedette_domain::sites::settings::{IssueSettings, Settings};
 use vedette_domain::sites::site::Site;
@@ -39,6 +40,10 @@ pub struct SiteResource {
     #[serde(skip_serializing_if = "Tags::is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>", default))]
     tags: Tags,
+    /// An addition to the specification: the document that manages it; omitted if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "ManagedBy", default))]
+    managed_by: Option<ManagedBy>,
     /// Whether broken-link crawls render pages with a browser.
     js_rendered: bool,
     /// Whether the team keeps it at the top.
@@ -109,6 +114,7 @@ impl SiteResource {
             domain: site.url.domain().to_owned(),
             notes: site.notes.clone(),
             tags: site.tags.clone(),
+            managed_by: site.managed_by.clone(),
             js_rendered: site.js_rendered,
             is_pinned: site.pinned,
             enabled_checks: settings.enabled_tools(plan),

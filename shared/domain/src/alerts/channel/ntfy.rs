@@ -12,7 +12,7 @@ use url::Url;
 use super::chat::Chat;
 use super::description::{KindDescription, Room, TargetField};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
-use super::secret::SecretUrl;
+use super::secret::{SecretUrl, sha256};
 use crate::alerts::text::cut;
 use crate::alerts::{Alert, Tone};
 use crate::input::{Input as _, TextKind, TextRule, input};
@@ -57,6 +57,11 @@ impl NtfyToken {
     /// The token itself, for sending and storing.
     pub fn reveal(&self) -> &str {
         &self.0
+    }
+
+    /// SHA-256 of it, in hexadecimal digits.
+    pub(super) fn digest(&self) -> String {
+        sha256(&self.0)
     }
 }
 

@@ -59,8 +59,7 @@ impl SecretUrl {
 
     /// The part that may be shown, and stored where it is shown.
     pub fn masked(&self) -> MaskedUrl {
-        let digest = data_encoding::HEXLOWER.encode(&Sha256::digest(&self.0));
-        MaskedUrl { to: self.to_string(), digest }
+        MaskedUrl { to: self.to_string(), digest: sha256(&self.0) }
     }
 
     /// The URL itself, for sending and storing.
@@ -73,6 +72,11 @@ impl SecretUrl {
         let origin = url::Url::parse(&self.0).ok()?.origin();
         origin.is_tuple().then(|| format!("{}/", origin.ascii_serialization()))
     }
+}
+
+/// What distinguishes a secret from others: SHA-256, in hexadecimal digits.
+pub(crate) fn sha256(secret: &str) -> String {
+    data_encoding::HEXLOWER.encode(&Sha256::digest(secret))
 }
 
 /// How many of its last characters are shown, so that people can tell URLs apart.

@@ -376,6 +376,14 @@ impl Target {
         }
     }
 
+    /// The access token, if there is one.
+    pub const fn token(&self) -> Option<&NtfyToken> {
+        match self {
+            Self::Ntfy(ntfy) => ntfy.token.as_ref(),
+            _ => None,
+        }
+    }
+
     /// The keys that sign requests, if they are signed.
     pub const fn keys(&self) -> Option<&SigningKeys> {
         match self.receiver() {

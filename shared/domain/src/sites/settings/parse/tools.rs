@@ -2,10 +2,10 @@
 
 use std::num::NonZeroU16;
 
-use vedette_domain::accounts::plan::{CADENCE_MINUTES, Plan};
-use vedette_domain::checks::tool::Tool;
-use vedette_domain::input::{FieldRule as _, Input, ObjectRule};
-use vedette_domain::sites::settings::{
+use crate::accounts::plan::{CADENCE_MINUTES, Plan};
+use crate::checks::tool::Tool;
+use crate::input::{FieldRule as _, Input, ObjectRule};
+use crate::sites::settings::{
     HTTPS_PORT, INTEGER_MAX, PageUrlError, ToolOverride, ToolsOverrides, check_page_url,
 };
 

@@ -1,4 +1,4 @@
-//! Reads `monitoring_settings` from requests.
+//! Reads `monitoring_settings` from requests and documents.
 //!
 //! A team's settings and a site's overrides are the same object, with small differences that `Level` names. A team must
 //! send `enabled` and `cadence_minutes` for each tool, only a team sets quiet time and escalation, and only a site has
@@ -9,15 +9,14 @@
 
 mod tools;
 
-use serde_json::Value;
-use vedette_domain::accounts::plan::Plan;
-use vedette_domain::input::{FieldRule as _, Input, ObjectRule};
-use vedette_domain::sites::settings::{
+use super::{
     HeaderOverride, QuietTimeUpdate, RequestHeader, Settings, SiteOverrides, TeamUpdate,
     read_header,
 };
-use vedette_domain::sites::site_url::SiteUrl;
-use vedette_store::TeamWithSettings;
+use crate::accounts::plan::Plan;
+use crate::input::{FieldRule as _, Input, ObjectRule};
+use crate::sites::site_url::SiteUrl;
+use serde_json::Value;
 
 use crate::validation::{Errors, Field, Fields, ValidationError};
 
@@ -40,7 +39,8 @@ enum Level<'a> {
 /// Everything that is wrong with them.
 pub fn parse_site<T: Input>(
     fields: &Fields<'_>,
-    team: &TeamWithSettings,
+    team: &Settings,
+    plan: Plan,
 ) -> Result<(T, Option<SiteOverrides>), ValidationError> {
     let mut errors = Errors::new();
     let site = T::read(fields, &mut errors);
@@ -48,9 +48,8 @@ pub fn parse_site<T: Input>(
     let url = url.and_then(|url| SiteUrl::parse(url).ok());
     let domain = url.as_ref().map(SiteUrl::domain);
     let sent = fields.field(TEAM_PATH);
-    let overrides = sent
-        .is_sent()
-        .then(|| parse_site_overrides(&sent, &team.settings, team.plan(), domain, &mut errors));
+    let overrides =
+        sent.is_sent().then(|| parse_site_overrides(&sent, team, plan, domain, &mut errors));
     errors.finish(site.map(|site| (site, overrides)))
 }
 

@@ -1,9 +1,9 @@
 //! Reading settings out of requests: what is accepted, and the message for what is not.
 
+use crate::checks::tool::Tool;
+use crate::sites::settings::INTEGER_MAX;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use vedette_domain::checks::tool::Tool;
-use vedette_domain::sites::settings::INTEGER_MAX;
 
 use super::*;
 

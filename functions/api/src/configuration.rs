@@ -1,0 +1,4 @@
+//! `/teams/{team}/configuration`.
+
+pub(crate) mod apply;
+pub(crate) mod export;
