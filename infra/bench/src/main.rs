@@ -3,6 +3,7 @@
 mod alerts;
 mod api;
 mod cadence;
+mod configuration;
 mod history;
 mod inside;
 mod lambda;
@@ -38,6 +39,8 @@ enum Measure {
     History(history::Options),
     /// How many units of the table requests and checks take
     Requests(requests::Options),
+    /// What it costs to apply a document of many sites
+    Configuration(configuration::Options),
     /// How long a reconciliation of many teams takes
     Reconcile(reconcile::Options),
     /// What it costs to notify channels of a new issue
@@ -71,6 +74,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Measure::Api(options) => api::measure(&options).await,
         Measure::History(options) => history::measure(&options).await,
         Measure::Requests(options) => requests::measure(&options).await,
+        Measure::Configuration(options) => configuration::measure(&options).await,
         Measure::Reconcile(options) => reconcile::measure(&options).await,
         Measure::Alerts(options) => alerts::measure(&options).await,
         Measure::Lambda(options) => lambda::measure(&options).await,

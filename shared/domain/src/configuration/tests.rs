@@ -468,7 +468,7 @@ fn everything_that_is_wrong_is_said_at_once() {
     let team = Objects::new();
     let document = json!({
         "name": "my shop",
-        "colour": 1,
+        "theme": 1,
         "settings": { "zone": "UTC" },
         "sites": [
             { "key": "a", "url": "https://one.example", "tag": [] },
@@ -494,7 +494,6 @@ fn everything_that_is_wrong_is_said_at_once() {
         [
             "channels.0.url",
             "channels.1.url",
-            "colour",
             "maintenance_windows.0.sites.0",
             "maintenance_windows.0.starts_at",
             "name",
@@ -506,6 +505,7 @@ fn everything_that_is_wrong_is_said_at_once() {
             "sites.4.add_tags",
             "sites.5",
             "status_pages.0.groups.0.components.0.site",
+            "theme",
         ]
     );
 }
