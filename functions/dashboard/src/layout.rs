@@ -493,7 +493,7 @@ pub(crate) fn managed(by: Option<&ManagedBy>) -> Markup {
     note(
         Look::Info,
         &html! {
-            "Managed by configuration (" bdi { (by.document) } "). The next `vedette apply` replaces changes that you make here."
+            "Managed by configuration (" bdi { (by.document) } "). The next " code { "vedette apply" } " reverts changes that you make here."
         },
     )
 }

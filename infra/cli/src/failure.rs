@@ -35,7 +35,7 @@ pub enum Failure {
     #[error("{0}")]
     Silent(String),
     /// A dry run has found so many changes.
-    #[error("there are changes: {0}")]
+    #[error("changes to apply: {0}")]
     Changes(usize),
     /// The command in a maintenance window has failed.
     #[error("the command ended with {0}")]

@@ -112,12 +112,12 @@ enum TeamCommand {
     StatusPage(ApiCommand<status_page::Command>),
     /// What the status checks of a site expect
     Expectations(ApiCommand<expectations::Command>),
-    /// Make a team what a document describes
+    /// Make a team match a document
     ///
-    /// Creates and changes sites, channels, groups, maintenance windows, status pages and settings so that they are as
-    /// the document says. Objects that the document has never managed stay as they are.
+    /// Creates and updates sites, channels, groups, maintenance windows, status pages and settings to match the document.
+    /// Other objects stay as they are, unless --prune deletes them.
     Apply(configuration::Apply),
-    /// Print a document of everything that a team has
+    /// Print a team as a document
     Export(configuration::Export),
     /// Send any request to the API, and print its answer as JSON
     ///
@@ -170,7 +170,7 @@ enum Command {
     Team(TeamCommand),
     /// Validate a document that describes a team
     ///
-    /// Needs no service. What depends on the team is not validated: its plan, and the sites that it has already.
+    /// Needs no service. Does not check what depends on the team: its plan and its existing sites.
     Validate(configuration::Validate),
     /// Create a one-time link that signs a user in
     SignIn(sign_in::SignIn),

@@ -78,7 +78,9 @@ pub(crate) const REFUSALS: &[Refusal] = &[
     Refusal {
         name: "Conflict",
         description: "Something else is being done that excludes this.",
-        sample: || ApiError::Conflict("Another document is being applied to this team."),
+        sample: || {
+            ApiError::Conflict("A document is being applied to this team. Try again in a minute.")
+        },
         headers: Headers::Rate,
     },
     Refusal {

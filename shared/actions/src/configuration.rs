@@ -105,10 +105,10 @@ impl MayConflict for ChangeError {
     }
 }
 
-/// How far the changes were made.
+/// The changes that were made.
 #[derive(Debug, Default)]
 pub struct Applied {
-    /// How many were made, from the first on.
+    /// How many were made: the first ones.
     pub done: usize,
     /// The new webhooks, with the keys that sign their requests.
     pub webhooks: Vec<Channel>,

@@ -47,10 +47,8 @@ impl TeamDocument {
         let mut problems = Problems::default();
         let start = Spot { file: 0, line: 1, column: 1 };
         if sources.iter().map(|source| source.text.len()).sum::<usize>() > TEXT_MAX {
-            let message = format!(
-                "The files of a document must not be larger than {} MiB together.",
-                TEXT_MAX >> 20
-            );
+            let message =
+                format!("The files of a document must not exceed {} MiB in total.", TEXT_MAX >> 20);
             return Err(vec![DocumentProblem { place: files.place(start), message }]);
         }
 
@@ -146,8 +144,7 @@ fn apply_defaults(fields: &mut Fields, budget: &mut Budget, problems: &mut Probl
             continue;
         };
         if let Some(key) = defaults.get("key") {
-            let message =
-                format!("The defaults.{name}.key field must be left out: a key is unique.");
+            let message = format!("Remove the defaults.{name}.key field: keys must be unique.");
             problems.push(key.spot, message);
         }
         let Some(Content::List(items)) = fields.get_mut(&name).map(|node| &mut node.content) else {
@@ -202,7 +199,7 @@ fn join(joined: &mut Fields, fields: Fields, files: &Files, problems: &mut Probl
                 if name == "name" && first.to_value() == value => {}
             (Some(first), _) => {
                 let place = files.place(first.spot);
-                let message = format!("The {name} field is already at {place}. Keep one of them.");
+                let message = format!("The {name} field is also at {place}. Remove one of them.");
                 problems.push(node.spot, message);
             }
         }

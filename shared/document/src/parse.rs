@@ -14,7 +14,7 @@ use crate::{DEPTH_MAX, EXPANDED_TEXT_MAX, KEY_MAX, NODES_MAX};
 pub(crate) fn too_large() -> String {
     format!(
         "The document has more than {NODES_MAX} values or {} MiB of texts, including those from \
-         aliases and defaults. Use fewer of them, or split the document.",
+         aliases and defaults. Shorten or split the document.",
         EXPANDED_TEXT_MAX >> 20,
     )
 }
@@ -104,14 +104,14 @@ fn message(error: &Error) -> String {
         (Some(_), _) => too_large(),
         (None, Error::AliasError { error, .. }) => message(error),
         (None, Error::MultipleDocuments { .. }) => {
-            "A file must be one YAML document. Write what follows --- or ... to another file."
+            "A file must contain one YAML document. Move what follows --- or ... to another."
                 .into()
         }
         (None, Error::UnknownAnchor { .. }) => {
-            "There is no anchor with this name above. If this is a text, put it in quotes.".into()
+            "There is no anchor with this name above. If this is a string, quote it.".into()
         }
         (None, Error::RecursiveReferencesRequireWeakTypes { .. }) => {
-            "An alias must not be in the value that it names.".into()
+            "A value must not contain an alias of itself.".into()
         }
         (None, Error::MergeValueNotMapOrSeqOfMaps { .. }) => {
             "The value of << must be a mapping, or a list of mappings.".into()
@@ -119,8 +119,7 @@ fn message(error: &Error) -> String {
         // The parser's texts about syntax contain no more than one character of the file.
         (None, Error::ExternalMessage { msg, .. }) => format!("The file is not valid YAML: {msg}."),
         _ => {
-            "This value cannot be read. If it is a text that begins with !, put it in quotes, and \
-              remove other tags."
+            "This value cannot be read. If it is a string that begins with !, quote it. Remove other tags."
                 .into()
         }
     }
@@ -224,7 +223,7 @@ impl Converter<'_> {
                     if fields.contains_key(&key) {
                         self.problems.push(
                             key_spot,
-                            format!("The key {key} is there twice. Remove one of them."),
+                            format!("The key {key} occurs twice. Remove one of them."),
                         );
                     }
                     fields.insert(key, value);
@@ -254,7 +253,7 @@ impl Converter<'_> {
                 self.budget.take(0, key.len());
                 return Some(key);
             }
-            _ => self.problems.push(spot, "A key must be a text. Put it in quotes."),
+            _ => self.problems.push(spot, "A key must be a string. Quote it."),
         }
         None
     }

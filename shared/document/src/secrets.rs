@@ -137,7 +137,7 @@ impl<'a, F: Fn(&str) -> Secrecy> Finder<'a, F> {
             Some(reference) => Ok(Some(reference)),
             None if matches!(node.content, Content::Scalar(Value::Null)) => Ok(None),
             None if matches!(node.content, Content::Object(_)) => Err(format!(
-                "The {path} field must be either {{env: NAME}} or {{file: PATH}}, with a text."
+                "The {path} field must be {{env: NAME}} or {{file: PATH}}, with a string."
             )),
             None => Err(format!(
                 "The {path} field is a secret, and a document must not contain secrets. Write \

@@ -1,4 +1,4 @@
-//! Configuration as code: a document describes what a team's objects should be, and a [`ChangePlan`] says what has to
+//! Configuration as code: a document describes the desired state of a team, and a [`ChangePlan`] says what has to
 //! change for that.
 //!
 //! A document says everything about the objects that it has: a field that it omits has its default. So the objects after

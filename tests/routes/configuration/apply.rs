@@ -89,7 +89,7 @@ async fn objects_say_which_document_manages_them() {
     // Another document must not take it.
     let other =
         json!({ "name": "web", "sites": [{ "key": "home", "url": "https://shop.example" }] });
-    let why = "The document.sites.0.key field describes a site that the document shop manages.";
+    let why = "The document.sites.0.key field matches a site managed by the document shop.";
     assert_invalid(&apply(&service, &owner, &other).await, "document.sites.0.key", why);
 }
 
@@ -129,7 +129,7 @@ async fn many_changes_take_several_requests_and_exclude_other_documents() {
     assert_eq!(first.body["data"]["changes"].as_array().map(Vec::len), Some(100));
     let other = json!({ "name": "web", "groups": [{ "key": "g", "name": "G", "selector": "a" }] });
     let busy = apply(&service, &owner, &other).await;
-    insta::assert_snapshot!(busy.shown(), @r#"409 { "message": "Another document is being applied to this team. Try again in a minute." }"#);
+    insta::assert_snapshot!(busy.shown(), @r#"409 { "message": "A document is being applied to this team. Try again in a minute." }"#);
     let lease = &first.body["data"]["lease"];
     let rest = order(&service, &owner, &json!({ "document": document, "lease": lease })).await;
     assert_eq!(rest.body["data"]["left"], json!(0));
@@ -153,8 +153,8 @@ async fn pruning_deletes_what_the_document_no_longer_has() {
     let kept = apply(&service, &owner, &document(4)).await;
     assert_eq!(kept.body["data"]["left_over"].as_array().map(Vec::len), Some(2));
     let prune = |count: usize| json!({ "document": document(count), "prune": true });
-    let why = "The document no longer has 4 objects that it manages, such as s2.example, s3.example, s4.example, \
-               s5.example. At most 3 are deleted at once, unless prune_max allows more.";
+    let why = "The request would delete 4 objects, such as s2.example, s3.example, s4.example, s5.example. The limit is 3. To \
+               delete more, set prune_max (--prune-max).";
     assert_invalid(&order(&service, &owner, &prune(2)).await, "prune", why);
     let pruned = order(&service, &owner, &prune(3)).await;
     let deleted = pruned.body["data"]["changes"].as_array().expect("changes");

@@ -51,7 +51,7 @@ pub(crate) async fn handle(
     let holder = order.lease.unwrap_or_else(|| app.entropy.request_id());
     let until = now.saturating_add(LEASE).unwrap_or(Timestamp::MAX);
     if !app.store.lease_configuration(id, &holder, until, now).await? {
-        let why = "Another document is being applied to this team. Try again in a minute.";
+        let why = "A document is being applied to this team. Try again in a minute.";
         return Err(ApiError::Conflict(why));
     }
     let made = async {

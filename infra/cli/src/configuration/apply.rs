@@ -20,17 +20,16 @@ pub(crate) struct Apply {
     document: DocumentArgs,
     #[command(flatten)]
     team: TeamArgs,
-    /// Show what would change, and change nothing. Secrets whose variables are not set count as unchanged
+    /// Show the changes without making them. Secrets that cannot be read count as unchanged
     #[arg(long)]
     dry_run: bool,
     /// With --dry-run, exit with 4 if something would change
     #[arg(long, requires = "dry_run")]
     exit_code: bool,
-    /// Delete what the document managed and no longer has: at most 3 objects or a tenth of those that it manages,
-    /// whichever is larger
+    /// Delete objects that you removed from the document. More than 3, or a tenth of those that it manages, are refused
     #[arg(long)]
     prune: bool,
-    /// Delete up to this many
+    /// How many objects --prune may delete
     #[arg(long, value_name = "COUNT", requires = "prune")]
     prune_max: Option<u32>,
     #[command(flatten)]
@@ -54,7 +53,15 @@ impl Apply {
         }
         let (mut made, mut keys, mut order) = (Vec::new(), Vec::new(), Map::new());
         loop {
-            let mut part = self.ask(api, &document, order.into()).await?;
+            let mut part = match self.ask(api, &document, order.into()).await {
+                Ok(part) => part,
+                Err(failure) if made.is_empty() => return Err(failure),
+                // The keys of new webhooks are not shown again.
+                Err(failure) => {
+                    out.show(&Shown::applied(planned, made, keys, api))?;
+                    return Err(failure);
+                }
+            };
             made.extend(part["changes"].as_array_mut().into_iter().flat_map(std::mem::take));
             keys.extend(part["signing_keys"].as_array_mut().into_iter().flat_map(std::mem::take));
             if part["left"] == 0 {

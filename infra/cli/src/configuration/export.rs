@@ -19,7 +19,7 @@ pub(crate) struct Export {
     /// from the name of the team
     #[arg(long)]
     name: Option<String>,
-    /// Let the document manage everything in it from now on
+    /// Let the document manage its objects from now on
     #[arg(long)]
     adopt: bool,
     #[command(flatten)]

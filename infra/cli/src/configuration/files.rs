@@ -39,7 +39,7 @@ impl Files {
             inside.sort();
             if inside.is_empty() {
                 let folder = path.display();
-                return Err(Failure::Usage(format!("{folder} has no files that end in .yaml")));
+                return Err(Failure::Usage(format!("{folder} has no .yaml or .yml files")));
             }
             files.append(&mut inside);
         }
@@ -88,7 +88,7 @@ fn secrecy(path: &str) -> Secrecy {
 pub(super) fn resolve(document: &mut TeamDocument, may_be_unknown: bool) -> Result<(), Failure> {
     let read = |reference: &Reference, place: &Place| match reference {
         Reference::Env(name) => match environment(name) {
-            None if !may_be_unknown => Err(format!("The variable {name} is not set.")),
+            None if !may_be_unknown => Err(format!("The variable {name} is not set or empty.")),
             value => Ok(value),
         },
         Reference::File(path) => {

@@ -64,14 +64,14 @@ impl Shown {
         let [create, update, delete, adopt] =
             ["create", "update", "delete", "adopt"].map(|action| self.count(action));
         if create + update + delete + adopt == 0 {
-            return "Nothing changes.\n".to_owned();
+            return "No changes.\n".to_owned();
         }
         match self.is_planned {
             true => format!(
-                "{create} to create, {update} to change, {delete} to delete, {adopt} to adopt.\n"
+                "{create} to create, {update} to update, {delete} to delete, {adopt} to adopt.\n"
             ),
             false => {
-                format!("{create} created, {update} changed, {delete} deleted, {adopt} adopted.\n")
+                format!("{create} created, {update} updated, {delete} deleted, {adopt} adopted.\n")
             }
         }
     }
@@ -122,7 +122,7 @@ impl Shown {
                     (None, Some(after)) => format!("{name}: {after}"),
                     (Some(before), None) => format!("{name}: {before} → default"),
                     (Some(before), Some(after)) if before == after => {
-                        format!("{name}: {before}, changed")
+                        format!("{name}: changed")
                     }
                     (before, after) => {
                         let shown = |value: Option<&Value>| value.map(ToString::to_string);
@@ -141,13 +141,13 @@ impl Shown {
         let left_over = self.list("left_over").count();
         if left_over > 0 {
             let names = names(self.list("left_over").map(|one| text_at(one, "/name")).collect());
-            writeln!(text, "No longer in the document, but kept without --prune: {names}.")?;
+            writeln!(text, "No longer in the document (--prune deletes them): {names}.")?;
         }
         self.write_effects(text)?;
         for key in self.list("signing_keys") {
             let (channel, key) = (text_at(key, "/channel"), text_at(key, "/signing_key"));
             let channel = printable(&channel);
-            writeln!(text, "Signing key of {channel}, which is shown only now: {key}")?;
+            writeln!(text, "Signing key of {channel}, shown only once: {key}")?;
         }
         Ok(())
     }
@@ -158,7 +158,7 @@ impl Shown {
         writeln!(text, "Checks a month: {before} before, {after} after.")?;
         if let Some(dollars) = self.million_dollars {
             let difference = (after as f64 - before as f64) / 1e6 * dollars;
-            writeln!(text, "Costs a month: {difference:+.2} dollars.")?;
+            writeln!(text, "Change in cost a month: {difference:+.2} dollars.")?;
         }
         for channel in self.answer["effects"]["channels"].as_array().into_iter().flatten() {
             let of = |change: &str| -> Vec<String> {

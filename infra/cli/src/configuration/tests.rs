@@ -50,7 +50,7 @@ async fn apply(bench: &Bench, team: &str, file: &str, options: &[&str]) -> Ran {
 async fn a_document_is_shown_applied_and_applied_again() {
     let (bench, team, folder, file) = arranged().await;
     let planned = apply(&bench, &team, &file, &["--dry-run", "--exit-code"]).await;
-    assert_eq!((planned.code, planned.said.as_str()), (4, "there are changes: 3"));
+    assert_eq!((planned.code, planned.said.as_str()), (4, "changes to apply: 3"));
     insta::assert_snapshot!(planned.out, @r#"
     + channel ops (Ops)
         kind: "slack"
@@ -64,7 +64,7 @@ async fn a_document_is_shown_applied_and_applied_again() {
         tags: ["env:prod"]
         url: "https://shop.example.com"
 
-    3 to create, 0 to change, 0 to delete, 0 to adopt.
+    3 to create, 0 to update, 0 to delete, 0 to adopt.
     Checks a month: 0 before, 18848 after.
     Channel Ops: gains shop.example.com.
     "#);
@@ -75,7 +75,7 @@ async fn a_document_is_shown_applied_and_applied_again() {
     let applied = apply(&bench, &team, &file, &[]).await;
     assert_eq!(applied.code, 0, "{}", applied.said);
     assert!(
-        applied.out.contains("3 created, 0 changed, 0 deleted, 0 adopted.\n"),
+        applied.out.contains("3 created, 0 updated, 0 deleted, 0 adopted.\n"),
         "{}",
         applied.out
     );
@@ -83,7 +83,7 @@ async fn a_document_is_shown_applied_and_applied_again() {
     let again = apply(&bench, &team, &file, &["--dry-run", "--exit-code"]).await;
     assert_eq!(
         (again.code, again.out.as_str()),
-        (0, "Nothing changes.\nChecks a month: 18848 before, 18848 after.\n")
+        (0, "No changes.\nChecks a month: 18848 before, 18848 after.\n")
     );
 
     let changed =
@@ -94,11 +94,11 @@ async fn a_document_is_shown_applied_and_applied_again() {
     insta::assert_snapshot!(planned.out, @r#"
     ~ channel ops (Pager)
         name: "Ops" → "Pager"
-        url: "set", changed
+        url: changed
     ~ site blog (blog.example.com)
         tags: ["legacy"] → ["env:prod"]
 
-    0 to create, 2 to change, 0 to delete, 0 to adopt.
+    0 to create, 2 to update, 0 to delete, 0 to adopt.
     Checks a month: 18848 before, 18848 after.
     Channel Pager: gains blog.example.com.
     "#);
@@ -155,7 +155,7 @@ async fn a_document_may_have_several_files() {
     let empty = tempfile::tempdir().expect("a folder");
     let none = empty.path().display().to_string();
     let refused = apply(&bench, &team, &none, &["--dry-run"]).await;
-    assert_eq!(refused.said, format!("{none} has no files that end in .yaml"));
+    assert_eq!(refused.said, format!("{none} has no .yaml or .yml files"));
 }
 
 #[tokio::test]
@@ -184,7 +184,7 @@ async fn an_export_is_a_document_that_manages_the_team() {
     let file = folder.path().join("vedette.yaml").display().to_string();
     let again = apply(&bench, &team, &file, &["--dry-run", "--exit-code"]).await;
     assert_eq!((again.code, again.said.as_str()), (0, ""));
-    assert!(again.out.starts_with("Nothing changes.\n"), "{}", again.out);
+    assert!(again.out.starts_with("No changes.\n"), "{}", again.out);
 }
 
 #[tokio::test]
@@ -195,16 +195,16 @@ async fn pruning_is_asked_for() {
     let short = DOCUMENT.split("  - key: blog").next().expect("a beginning");
     write(folder.path(), "vedette.yaml", short);
     let kept = apply(&bench, &team, &file, &[]).await;
-    let left = "No longer in the document, but kept without --prune: Ops, blog.example.com.\n";
+    let left = "No longer in the document (--prune deletes them): Ops, blog.example.com.\n";
     assert!(kept.out.contains(left), "{}", kept.out);
     let refused = apply(&bench, &team, &file, &["--prune", "--prune-max", "1"]).await;
-    assert!(refused.said.contains("At most 1 are deleted at once"), "{}", refused.said);
+    assert!(refused.said.contains("The limit is 1."), "{}", refused.said);
     let pruned = apply(&bench, &team, &file, &["--prune"]).await;
     insta::assert_snapshot!(pruned.out, @r"
     - site blog (blog.example.com)
     - channel ops (Ops)
 
-    0 created, 0 changed, 2 deleted, 0 adopted.
+    0 created, 0 updated, 2 deleted, 0 adopted.
     Checks a month: 18848 before, 9424 after.
     Channel Ops: loses shop.example.com.
     ");

@@ -42,14 +42,14 @@ pub(crate) fn configuration(schemas: &mut Schemas) -> Body {
                 "type": "boolean",
             },
             "prune_max": {
-                "description": "How many objects may be deleted. By default, these are 3 or a tenth of those \
-                                that the document manages, whichever is larger.",
+                "description": "The most objects that may be deleted. By default, 3 or a tenth of those that \
+                                the document manages, whichever is larger.",
                 "type": "integer",
                 "minimum": 0,
                 "maximum": 10_000,
             },
             "lease": {
-                "description": "The lease of the response that has left some changes.",
+                "description": "The `lease` of the previous response.",
                 "type": "string",
                 "minLength": 1,
                 "maxLength": 64,
@@ -90,7 +90,7 @@ pub(crate) fn document(form: Form, schemas: &mut Schemas) -> Value {
     let mut properties = json!({
         "name": described("The name of the document, which is stored with the objects that it manages.", key()),
         "settings": {
-            "description": "Settings of the team. What is omitted stays as it is.",
+            "description": "Settings of the team. An omitted field stays as it is.",
             "type": "object",
             "properties": {
                 "time_zone": schema::property(&ZoneChoice::FIELDS[0], true),
@@ -101,7 +101,7 @@ pub(crate) fn document(form: Form, schemas: &mut Schemas) -> Value {
     });
     if form == Form::File {
         properties["defaults"] = json!({
-            "description": "Fields for all objects of the lists in this file that lack them.",
+            "description": "Default fields of the objects in the lists of this file.",
             "type": "object",
             "properties": lists
                 .keys()
@@ -115,7 +115,7 @@ pub(crate) fn document(form: Form, schemas: &mut Schemas) -> Value {
         properties.extend(lists);
     }
     let mut document = json!({
-        "description": "What a team's objects should be. Each has a key, which no other object of the document has.",
+        "description": "The desired state of a team. The key of each object is unique in the document.",
         "type": "object",
         "properties": properties,
         "additionalProperties": false,
@@ -222,7 +222,7 @@ fn site(form: Form, schemas: &mut Schemas) -> Value {
 fn window() -> Value {
     let mut schema = keyed(NewWindow::FIELDS.iter().collect());
     schema["properties"]["sites"] = json!({
-        "description": "The sites that the window is for; all sites, or those that the selector matches, if omitted.",
+        "description": "The sites in the window. If omitted, all sites or those that match the selector.",
         "type": "array",
         "minItems": 1,
         "maxItems": 100,

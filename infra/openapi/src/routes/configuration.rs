@@ -12,7 +12,7 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
     vec![
         Operation {
             route: "configuration.export",
-            summary: "A document of everything that a team has",
+            summary: "A team as a document",
             description: "An addition to the specification: the settings, sites, channels, groups, \
                           maintenance windows and status pages of the team, in the form in which they \
                           can be applied. Objects without a key get one, and secrets are references to \
@@ -20,7 +20,7 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             query: vec![parameters::query(
                 "name",
                 "The name of the document. By default, it is that of the document that manages the \
-                 team's objects, or one that follows from the name of the team.",
+                 team's objects, or one derived from the team's name.",
                 &json!({ "type": "string", "maxLength": 64, "pattern": KEY_PATTERN }),
             )],
             body: None,
@@ -29,12 +29,11 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         Operation {
             route: "configuration.apply",
             summary: "Apply a document to a team",
-            description: "An addition to the specification. Makes the team's objects what the document \
-                          describes, or shows what would change. A field that the document omits has its \
-                          default; lists, settings and objects that it does not have stay as they are. One \
-                          request makes at most 100 changes, each in one transaction. If some are left, \
-                          send it again with the lease. Another document can be applied to the team as \
-                          soon as nothing is left, or a minute after the last request.",
+            description: "An addition to the specification. Makes the team match the document, or shows the \
+                          changes. Omitted fields get their defaults. Omitted settings stay as they are and, without \
+                          `prune`, so do omitted objects. A request makes at most 100 changes, each in one \
+                          transaction. If some are left, send it again with `lease`. Until none is left, or for a \
+                          minute after the last request, requests without the lease get a 409.",
             query: Vec::new(),
             body: Some(request::configuration(schemas)),
             success: Success::ok(

@@ -168,8 +168,8 @@ fn files_form_one_document() {
     assert_eq!(
         problems,
         [
-            "1.yaml:1:7: The name field is already at 0.yaml:1:7. Keep one of them.",
-            "1.yaml:2:11: The settings field is already at 0.yaml:2:11. Keep one of them.",
+            "1.yaml:1:7: The name field is also at 0.yaml:1:7. Remove one of them.",
+            "1.yaml:2:11: The settings field is also at 0.yaml:2:11. Remove one of them.",
             "1.yaml:3:8: The sites field must be a list.",
             "1.yaml:4:7: The groups field must be a list.",
         ]
@@ -223,7 +223,7 @@ channels:
         ("defaults: {sites: }", "1:17: The defaults.sites field must be a mapping of fields."),
         (
             "defaults: {sites: {key: a}}",
-            "1:25: The defaults.sites.key field must be left out: a key is unique.",
+            "1:25: Remove the defaults.sites.key field: keys must be unique.",
         ),
         (
             "defaults: {groups: {}}",
@@ -308,8 +308,7 @@ fn a_document_must_not_contain_secrets() {
     let literal = "The channels.0.url field is a secret, and a document must not contain secrets. \
                    Write {env: NAME} for the value of an environment variable, or {file: PATH} for \
                    the content of a file.";
-    let either =
-        "The channels.0.url field must be either {env: NAME} or {file: PATH}, with a text.";
+    let either = "The channels.0.url field must be {env: NAME} or {file: PATH}, with a string.";
     let variable = "The channels.0.url.env field must be the name of an environment variable: at \
                     most 255 letters, digits and underscores, and no digit at the beginning.";
     let file = "The channels.0.url.file field must be the path of a file.";
@@ -347,13 +346,12 @@ fn a_document_must_not_contain_secrets() {
 
 #[test]
 fn errors_of_syntax_have_places_and_never_repeat_a_value() {
-    let tag = "This value cannot be read. If it is a text that begins with !, put it in quotes, and remove \
-               other tags.";
+    let tag = "This value cannot be read. If it is a string that begins with !, quote it. Remove other tags.";
     let documents =
-        "A file must be one YAML document. Write what follows --- or ... to another file.";
+        "A file must contain one YAML document. Move what follows --- or ... to another.";
     let control = "A text must not contain control characters. Remove them.";
     let finite = "The number must be finite, and less than 1.8e308.";
-    let key = "A key must be a text. Put it in quotes.";
+    let key = "A key must be a string. Quote it.";
     let mapping = "The file must be a mapping with fields such as sites.";
     let empty = "The file is empty. Write a field, such as sites, or remove the file.";
     for (text, place, expected) in [
@@ -369,9 +367,9 @@ fn errors_of_syntax_have_places_and_never_repeat_a_value() {
         (
             "a: *hunter2",
             "1:4",
-            "There is no anchor with this name above. If this is a text, put it in quotes.",
+            "There is no anchor with this name above. If this is a string, quote it.",
         ),
-        ("a: &a [*a]", "1:8", "An alias must not be in the value that it names."),
+        ("a: &a [*a]", "1:8", "A value must not contain an alias of itself."),
         ("<<: hunter2", "1:5", "The value of << must be a mapping, or a list of mappings."),
         (
             "a: b: c",
@@ -392,8 +390,8 @@ fn errors_of_syntax_have_places_and_never_repeat_a_value() {
         ("[a]: b", "1:1", key),
         ("? {a: b}\n: c", "1:3", key),
         ("\"a\\nb\": c", "1:1", "A key must not contain line breaks or control characters."),
-        ("a: 1\nb: 2\na: 3", "3:1", "The key a is there twice. Remove one of them."),
-        ("a: {b: 1, 'b': 1}", "1:11", "The key b is there twice. Remove one of them."),
+        ("a: 1\nb: 2\na: 3", "3:1", "The key a occurs twice. Remove one of them."),
+        ("a: {b: 1, 'b': 1}", "1:11", "The key b occurs twice. Remove one of them."),
     ] {
         assert_eq!(problem(text), format!("{place}: {expected}"), "{text:?}");
     }
@@ -515,10 +513,7 @@ fn nesting_is_limited() {
 fn a_large_text_is_refused_at_once() {
     let text = "- a\n".repeat(2_500_000);
     let start = Instant::now();
-    assert_eq!(
-        problem(&text),
-        "1:1: The files of a document must not be larger than 1 MiB together."
-    );
+    assert_eq!(problem(&text), "1:1: The files of a document must not exceed 1 MiB in total.");
     assert!(start.elapsed() < Duration::from_millis(100));
     // It is the sum that counts.
     let half = format!("a: 1 #{}", "x".repeat(TEXT_MAX / 2 - 6));

@@ -22,7 +22,7 @@ use crate::sites::site::Site;
 pub struct Effects {
     /// How many automatic checks run in a month of 30 days.
     pub checks_per_month: ChecksPerMonth,
-    /// The channels that become about other sites.
+    /// The channels whose sites change.
     pub channels: Vec<ChannelSites>,
 }
 
@@ -36,15 +36,15 @@ pub struct ChecksPerMonth {
     pub after: u64,
 }
 
-/// The sites that a channel becomes about, or no longer is.
+/// The sites that a channel gains and loses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ChannelSites"))]
 pub struct ChannelSites {
     /// The name of the channel.
     pub channel: String,
-    /// The names of sites that it becomes about.
+    /// Sites whose alerts it starts to get.
     pub gains: Vec<String>,
-    /// The names of sites that it is no longer about.
+    /// Sites whose alerts it no longer gets.
     pub loses: Vec<String>,
 }
 

@@ -94,7 +94,7 @@ pub struct Change {
     pub key: Option<String>,
     /// Its name.
     pub name: String,
-    /// Whether nobody or another key managed it before.
+    /// Whether the document adopts it.
     pub adopted: bool,
     /// The fields that change.
     pub fields: Vec<FieldChange>,
@@ -213,7 +213,7 @@ pub fn plan(
     planner.finish()
 }
 
-/// Validates a document for a team that is not known: as for one without any objects whose plan allows everything.
+/// Validates a document without its team: as for a team without objects and with the largest plan.
 ///
 /// # Errors
 ///
@@ -312,7 +312,7 @@ impl Planner<'_> {
         pairs.retain(|(entry, found)| {
             let by = found.and_then(&managed_by).filter(|by| by.document != *document);
             if let Some(by) = by {
-                let why = format!("describes a {kind} that the document {} manages", by.document);
+                let why = format!("matches a {kind} managed by the document {}", by.document);
                 entry.refuse("key", why, errors);
             }
             by.is_none()
@@ -396,8 +396,7 @@ impl Planner<'_> {
         if all > most && all > existing {
             let field = kind.field();
             let why = format!(
-                "The {field} field needs room for {all} {field} until those that are no longer in the document are \
-                 deleted; {of} has at most {most}."
+                "The {field} field would lead to {all} {field} (deletions come last); {of} has at most {most}."
             );
             self.errors.push(field, why.replace('_', " "));
         }
@@ -451,8 +450,7 @@ impl Planner<'_> {
             let names = self.deletions.iter().map(|change| change.name.as_str());
             let names: Vec<_> = names.take(5).collect();
             let why = format!(
-                "The document no longer has {count} objects that it manages, such as {}. At most {most} are deleted at \
-                 once, unless prune_max allows more.",
+                "The request would delete {count} objects, such as {}. The limit is {most}. To delete more, set prune_max (--prune-max).",
                 names.join(", ")
             );
             self.errors.push("prune", why);
@@ -589,7 +587,7 @@ impl Planner<'_> {
             let is_known = knows_url && knows_token;
             if !self.choices.is_dry_run && !is_known {
                 let field = if knows_url { "token" } else { "url" };
-                entry.refuse(field, "must be known for a new channel", &mut self.errors);
+                entry.refuse(field, "needs a value for a new channel", &mut self.errors);
             }
             let token = target.token().map(|token| sha256(token.reveal()));
             let after = describe::channel(&name, &target.public(), &filter, token.as_ref());
@@ -602,7 +600,7 @@ impl Planner<'_> {
         if before.target.kind() != target.kind() {
             entry.refuse(
                 "kind",
-                "cannot change; a channel of another kind needs another key",
+                "cannot change; to add another channel, use another key",
                 &mut self.errors,
             );
             return;
@@ -610,7 +608,7 @@ impl Planner<'_> {
         if before.target.address() != target.public().address() {
             entry.refuse(
                 "address",
-                "cannot change; a channel for another address needs another key",
+                "cannot change; to add another channel, use another key",
                 &mut self.errors,
             );
             return;
@@ -769,7 +767,7 @@ impl Planner<'_> {
                 None if self.choices.is_dry_run => {}
                 None => entry.refuse(
                     describe::POST_BODY,
-                    "must be known, because the site posts nothing yet",
+                    "needs a value: the site has no stored one yet",
                     &mut self.errors,
                 ),
             }
@@ -916,7 +914,7 @@ impl Planner<'_> {
         }
         if after.len() > SITE_GROUPS_MAX {
             let why = format!(
-                "The groups field would give the team {} groups; it has at most {SITE_GROUPS_MAX}.",
+                "The groups field would lead to {} groups; a team has at most {SITE_GROUPS_MAX}.",
                 after.len()
             );
             self.errors.push("groups", why);

@@ -456,8 +456,8 @@ fn pruning_is_limited_to_a_few_objects_of_the_document() {
     let left_over = team.plan(&sites(45), Prune::Never).expect("a plan");
     assert_eq!((left_over.changes.len(), left_over.left_over.len()), (0, 5));
     assert_eq!(team.plan(&sites(45), Prune::Few).expect("a plan").changes.len(), 5);
-    let why = "The document no longer has 6 objects that it manages, such as s44.example, s45.example, s46.example, \
-               s47.example, s48.example. At most 5 are deleted at once, unless prune_max allows more.";
+    let why = "The request would delete 6 objects, such as s44.example, s45.example, s46.example, s47.example, s48.example. \
+               The limit is 5. To delete more, set prune_max (--prune-max).";
     assert_eq!(team.plan(&sites(44), Prune::Few).expect_err("too many"), json!({ "prune": [why] }));
     team.apply(&sites(0), Prune::AtMost(50));
     assert_eq!(team.sites.len(), 1, "the site that nobody manages stays");
@@ -592,8 +592,8 @@ fn a_plan_names_the_limit_that_does_not_allow_it() {
         of_sites(&json!(sites)).as_object().expect("an object").clone();
     let current = Current { plan: TeamPlan::Starter, ..team.current() };
     let error = plan(&current, &document, &choices).expect_err("too many");
-    let why = "The sites field needs room for 6 sites until those that are no longer in the document are deleted; the \
-               plan has at most 5.";
+    let why =
+        "The sites field would lead to 6 sites (deletions come last); the plan has at most 5.";
     assert_eq!(error.errors(), [("sites".to_owned(), why.to_owned())]);
     team.apply(&of_sites(&json!(sites)), Prune::Never);
     let current = Current { plan: TeamPlan::Starter, ..team.current() };

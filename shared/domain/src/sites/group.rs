@@ -89,13 +89,18 @@ impl FieldRule<Vec<SiteGroupInput>> for GroupsRule {
 impl SiteGroupsInput {
     /// The groups after this choice.
     pub fn after(self, before: &SiteGroups) -> SiteGroups {
-        let groups = self.groups.into_iter();
-        let managed_by = |name: &str| {
-            let known = before.groups.iter().find(|group| group.name == name);
+        let names: BTreeSet<_> = self.groups.iter().map(|group| group.name.clone()).collect();
+        let managed_by = |name: &str, selector: &Selector| {
+            let is_renamed =
+                |group: &&SiteGroup| !names.contains(&group.name) && group.selector == *selector;
+            let mut known = before.groups.iter();
+            let known =
+                known.clone().find(|group| group.name == name).or_else(|| known.find(is_renamed));
             known.and_then(|group| group.managed_by.clone())
         };
+        let groups = self.groups.into_iter();
         let groups = groups.map(|SiteGroupInput { name, selector }| SiteGroup {
-            managed_by: managed_by(&name),
+            managed_by: managed_by(&name, &selector),
             name,
             selector,
         });

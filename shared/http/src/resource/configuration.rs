@@ -21,7 +21,7 @@ pub struct ConfigurationResource<'a> {
     lease: Option<&'a str>,
     /// Objects that the document managed and no longer has, and that stay because the request does not prune.
     left_over: Vec<LeftOver<'a>>,
-    /// What all changes of the document mean for the team.
+    /// How all changes affect the team.
     effects: &'a Effects,
     /// The keys that sign the requests of new webhooks. They are shown only once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
