@@ -50,7 +50,7 @@ assert apply(document(3, groups=groups)) == []
 listed = sites_list.sync(team, client=client)
 assert {site.managed_by.key for site in listed.data} == {"s0", "s1", "s2"}, listed
 
-pruned = apply(document(2), prune=True)
+pruned = apply(document(2, groups=[]), prune=True)
 assert pruned == [("delete", "group", "all"), ("delete", "site", "s2")], pruned
 exported = configuration_export.sync(team, client=client).data.to_dict()
 assert exported["name"] == "shop" and len(exported["sites"]) == 2, exported

@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use clap::Command;
 
 /// Each group's heading, and its commands.
-const GROUPS: [(&str, &[&str]); 7] = [
+const GROUPS: [(&str, &[&str]); 8] = [
     ("Monitor", &["serve", "probe", "site", "expectations", "agent"]),
     ("People and teams", &["user", "team", "member", "plan", "sign-in", "token"]),
     ("Issues and alerts", &["issue", "channel", "maintenance", "status-page"]),
+    ("Configuration as code", &["validate", "apply", "export"]),
     ("Any service", &["login", "logout", "api"]),
     ("Backups and moves", &["backup", "restore", "copy"]),
     ("Operation", &["browser", "health", "metrics", "doctor", "reconcile", "dlq"]),
@@ -69,6 +70,11 @@ mod tests {
           maintenance   Maintenance windows, in which problems with sites are expected
           status-page   What people outside a team see of its sites
 
+        Configuration as code:
+          validate      Validate a document that describes a team
+          apply         Make a team match a document
+          export        Print a team as a document
+
         Any service:
           login         Sign in to a service, for commands with --url
           logout        Forget the token of a service
@@ -105,7 +111,8 @@ mod tests {
           1  refused or failed: not found, in conflict, not allowed in this state
           2  wrong usage: arguments, configuration, or a command that does not apply to this table
           3  the table does not answer
-          4  the service on this machine runs, but does not answer in time
+          4  the service on this machine runs, but does not answer in time; for `apply --dry-run --exit-code`, something would
+             change
 
         VEDETTE_LOG=debug sends logs to standard error. Logs contain no secrets.
         "#);

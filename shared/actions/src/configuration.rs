@@ -190,10 +190,16 @@ impl Work<'_> {
                     delete_site(app, &self.team.team, &stored, by).await?;
                 }
             }
-            ChangeStep::SaveGroups(groups) => {
+            ChangeStep::SaveGroups { rev, groups } => {
                 let before = app.store.site_groups(self.team.id()).await?;
-                let after = SiteGroups { rev: before.rev + 1, groups: groups.clone() };
-                save_site_groups(app, self.team.id(), before, after, by).await?;
+                // The first change of a group saves all of them.
+                if before.groups != *groups {
+                    if before.rev != *rev {
+                        return Err(StoreError::STALE.into());
+                    }
+                    let after = SiteGroups { rev: rev + 1, groups: groups.clone() };
+                    save_site_groups(app, self.team.id(), before, after, by).await?;
+                }
             }
             ChangeStep::SaveWindow(window) => {
                 let before = self.team.team.windows.get(window.id);

@@ -110,6 +110,9 @@ pub async fn create_site(
     site: Site,
 ) -> Result<SiteWithTools, SiteError> {
     site.check_texts()?;
+    if site.expectations.post.is_some() {
+        app.txt_records.prove(&site).await.map_err(SiteRefusal::PostNotProven)?;
+    }
     let Beginning { tools, cooldowns } = team.begin(app, &site).await?;
     let tags = team.tags_with(app, &site).await?;
     let stored = SiteWithTools { site, tools };

@@ -19,5 +19,5 @@ pub use describe::{FieldChange, is_secret, may_be_secret};
 pub use document::ObjectKind;
 pub use effects::{ChannelSites, ChecksPerMonth, Effects};
 pub use export::export;
-pub use managed::{KEY_PATTERN, ManagedBy};
+pub use managed::{KEY_PATTERN, ManagedBy, NAME_PATTERN};
 pub use plan::{Change, ChangeAction, ChangePlan, ChangeStep, Choices, Prune, plan, validate};

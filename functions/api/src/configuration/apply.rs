@@ -9,7 +9,7 @@ use vedette_http::error::ApiError;
 use vedette_http::resource::ConfigurationResource;
 use vedette_http::response::{Response, ok};
 use vedette_http::validation::{Errors, Fields, ValidationError, parse_body};
-use vedette_store::{MayConflict as _, TeamWithSettings};
+use vedette_store::TeamWithSettings;
 
 use crate::Context;
 
@@ -100,12 +100,12 @@ fn below(error: ValidationError) -> ValidationError {
     error.renamed(|field| (field != "prune").then(|| format!("document.{field}")))
 }
 
-/// What was made of a plan, unless its first change failed, or a later one was refused.
+/// What was made of a plan, unless its first change failed. What stops a later one is said to the next request, so that
+/// this one says what was made.
 fn finished(plan: ChangePlan, mut applied: Applied) -> Result<(ChangePlan, Applied), ApiError> {
     match applied.stopped.take() {
         None => Ok((plan, applied)),
-        // The client continues with a new plan.
-        Some(error) if error.is_conflict() && applied.done > 0 => Ok((plan, applied)),
+        Some(_) if applied.done > 0 => Ok((plan, applied)),
         Some(error) => Err(refused(error, &plan.changes[applied.done])),
     }
 }
@@ -122,7 +122,12 @@ fn refused(error: ChangeError, change: &Change) -> ApiError {
     match error {
         ApiError::Validation(error) => {
             let path = &change.path;
-            error.renamed(|field| Some(format!("document.{path}.{field}"))).into()
+            // The method of requests is one of the expectations.
+            let place = |field: &str| match field {
+                "method" => format!("document.{path}.expectations.method"),
+                field => format!("document.{path}.{field}"),
+            };
+            error.renamed(|field| Some(place(field))).into()
         }
         error => error,
     }

@@ -16,7 +16,7 @@ pub(crate) async fn handle(
 ) -> Result<Response, ApiError> {
     let query = Query::parse(context.head.uri.query());
     let mut errors = Errors::new();
-    let name = query.parsed("name", ManagedBy::KEY.parse, &mut errors);
+    let name = query.parsed("name", ManagedBy::parse_name, &mut errors);
     errors.finish(Some(()))?;
     let objects = TeamObjects::load(context.app, &team).await?;
     Ok(ok(&export(&objects.of(&team), name.as_deref(), context.caller.now)))

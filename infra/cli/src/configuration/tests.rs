@@ -193,7 +193,7 @@ async fn pruning_is_asked_for() {
     write(folder.path(), "slack-url", "https://hooks.slack.com/services/T0/B0/secret");
     apply(&bench, &team, &file, &[]).await;
     let short = DOCUMENT.split("  - key: blog").next().expect("a beginning");
-    write(folder.path(), "vedette.yaml", short);
+    write(folder.path(), "vedette.yaml", &format!("{short}channels: []\n"));
     let kept = apply(&bench, &team, &file, &[]).await;
     let left = "No longer in the document (--prune deletes them): Ops, blog.example.com.\n";
     assert!(kept.out.contains(left), "{}", kept.out);

@@ -84,7 +84,7 @@ pub(crate) fn document(form: Form, schemas: &mut Schemas) -> Value {
     let mut lists = Map::new();
     for kind in ObjectKind::LISTS {
         let items = object(kind, form, schemas);
-        let list = json!({ "type": "array", "maxItems": 5_000, "items": items });
+        let list = json!({ "type": "array", "items": items });
         lists.insert(kind.field().to_owned(), list);
     }
     let mut properties = json!({
@@ -93,7 +93,11 @@ pub(crate) fn document(form: Form, schemas: &mut Schemas) -> Value {
             "description": "Settings of the team. An omitted field stays as it is.",
             "type": "object",
             "properties": {
-                "time_zone": schema::property(&ZoneChoice::FIELDS[0], true),
+                "time_zone": {
+                    "description": ZoneChoice::FIELDS[0].about.trim(),
+                    "type": "string",
+                    "pattern": schema::NOT_BLANK,
+                },
                 TEAM_PATH: settings::of_team_in_document(schemas),
             },
             "additionalProperties": false,

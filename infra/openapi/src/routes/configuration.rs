@@ -1,7 +1,7 @@
 //! `/teams/{team}/configuration`.
 
 use serde_json::json;
-use vedette_domain::configuration::KEY_PATTERN;
+use vedette_domain::configuration::NAME_PATTERN;
 use vedette_http::resource::ConfigurationResource;
 
 use crate::operation::{Operation, Success};
@@ -21,7 +21,7 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
                 "name",
                 "The name of the document. By default, it is that of the document that manages the \
                  team's objects, or one derived from the team's name.",
-                &json!({ "type": "string", "maxLength": 64, "pattern": KEY_PATTERN }),
+                &json!({ "type": "string", "pattern": NAME_PATTERN }),
             )],
             body: None,
             success: Success::ok("The document.", request::exported(schemas)),
@@ -30,8 +30,8 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             route: "configuration.apply",
             summary: "Apply a document to a team",
             description: "An addition to the specification. Makes the team match the document, or shows the \
-                          changes. Omitted fields get their defaults. Omitted settings stay as they are and, without \
-                          `prune`, so do omitted objects. A request makes at most 100 changes, each in one \
+                          changes. Omitted fields get their defaults. Omitted lists and settings stay as they are and, \
+                          without `prune`, so do omitted objects. A request makes at most 100 changes, each in one \
                           transaction. If some are left, send it again with `lease`. Until none is left, or for a \
                           minute after the last request, requests without the lease get a 409.",
             query: Vec::new(),

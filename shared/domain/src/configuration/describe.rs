@@ -194,8 +194,11 @@ pub(super) fn window(window: &MaintenanceWindow, sites: &SiteReferences) -> Desc
     described.put("recurrence", window.rule.as_ref().map(ToString::to_string));
     described.put("selector", &window.selector);
     let names: Option<BTreeSet<_>> =
-        window.sites.as_ref().map(|of| of.iter().map(|site| sites.name(*site)).collect());
-    described.put("sites", names);
+        window.sites.as_ref().map(|of| of.iter().filter_map(|site| sites.name(*site)).collect());
+    // Without sites, it would be for all of them, even if those that it is for are gone.
+    if let Some(names) = names {
+        described.fields.insert("sites".to_owned(), json!(names));
+    }
     described
 }
 
@@ -214,13 +217,14 @@ pub(super) fn page(page: &StatusPage, sites: &SiteReferences) -> Described {
     for group in &page.groups {
         let chosen = group.components.iter().filter(|component| !component.is_selected);
         let components: Vec<_> = chosen
-            .map(|component| {
+            .filter_map(|component| {
+                let site = sites.name(component.site)?;
                 let mut described = Described::default();
                 described.put("name", &component.name);
-                described.put("site", sites.name(component.site));
+                described.put("site", site);
                 described.put("response_time", component.publishes_response_time);
                 described.put("hidden", component.is_hidden);
-                described.fields
+                Some(described.fields)
             })
             .collect();
         if !components.is_empty() {

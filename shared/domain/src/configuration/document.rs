@@ -159,9 +159,9 @@ impl SiteReferences {
         self.ids.entry(url.as_str().to_owned()).or_insert(site);
     }
 
-    /// What a document calls a site: its key or, if it is not in the document, its URL.
-    pub(super) fn name(&self, site: SiteId) -> String {
-        self.names.get(&site).cloned().unwrap_or_else(|| site.to_string())
+    /// What a document calls a site: its key or, if it is not in the document, its URL; `None` if the site is gone.
+    pub(super) fn name(&self, site: SiteId) -> Option<String> {
+        self.names.get(&site).cloned()
     }
 
     /// Replaces the name of a site by its id.
@@ -176,7 +176,8 @@ impl SiteReferences {
             None => {
                 let why = "must be the key of a site in the document, or the URL of another site of the team";
                 errors.push(path.clone(), format!("The {path} field {why}."));
-                *name = Value::Null;
+                // What is missing is said once.
+                *name = SiteId(Uuid::nil()).to_string().into();
             }
         }
     }

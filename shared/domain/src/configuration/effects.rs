@@ -48,11 +48,19 @@ pub struct ChannelSites {
     pub loses: Vec<String>,
 }
 
+/// The filter of a channel before and after a plan.
+pub(super) struct Filters {
+    /// The name of the channel.
+    pub(super) name: String,
+    /// The filters; `None` if there is no channel.
+    pub(super) filters: [Option<Filter>; 2],
+}
+
 impl Effects {
     pub(super) fn of(
         current: &Current<'_>,
         (settings, after): (&Settings, &BTreeMap<SiteId, Site>),
-        channels: &BTreeMap<String, [Option<Filter>; 2]>,
+        channels: &BTreeMap<String, Filters>,
     ) -> Self {
         let plan = current.plan;
         let before: BTreeMap<SiteId, Site> =
@@ -61,12 +69,14 @@ impl Effects {
             before: checks_per_month(&before, current.settings, plan),
             after: checks_per_month(after, settings, plan),
         };
-        let audiences =
-            channels.iter().map(|(channel, [filter_before, filter_after])| ChannelSites {
-                channel: channel.clone(),
-                gains: beyond(after, filter_after.as_ref(), &before, filter_before.as_ref()),
-                loses: beyond(&before, filter_before.as_ref(), after, filter_after.as_ref()),
-            });
+        let audiences = channels.values().map(|Filters { name, filters: [old, new] }| {
+            let [old, new] = [old.as_ref(), new.as_ref()];
+            ChannelSites {
+                channel: name.clone(),
+                gains: beyond(after, new, &before, old),
+                loses: beyond(&before, old, after, new),
+            }
+        });
         let changed = audiences.filter(|one| !one.gains.is_empty() || !one.loses.is_empty());
         Self { checks_per_month, channels: changed.collect() }
     }

@@ -9,13 +9,17 @@ use super::current::Current;
 use super::describe::{self, Described};
 use super::document::{ObjectKind, SiteReferences};
 use super::managed::ManagedBy;
+use crate::id::SiteId;
 
-/// A document of everything that a team has. Objects without a key in it get one that follows from their names, and
+/// A document of everything that a team has, except for what other documents manage. Objects without a key in it get one that follows from their names, and
 /// secrets are references to variables that follow from the keys. Without a name, the document has that of the document
 /// that manages the team's objects, or one that follows from the team's name.
 pub fn export(current: &Current<'_>, name: Option<&str>, now: Timestamp) -> Map<String, Value> {
     let Current { team, plan, settings, sites, channels, groups, pages } = current;
-    let windows = team.windows.current_ones(now);
+    let is_known = |site: &SiteId| sites.iter().any(|one| one.id == *site);
+    let mut windows = team.windows.current_ones(now);
+    // Without its sites, a window would be for all of them.
+    windows.retain(|window| window.sites.as_ref().is_none_or(|of| of.iter().any(is_known)));
     let documents: BTreeSet<&str> = sites
         .iter()
         .map(|site| &site.managed_by)
@@ -45,30 +49,38 @@ pub fn export(current: &Current<'_>, name: Option<&str>, now: Timestamp) -> Map<
     document.insert(ObjectKind::Settings.field().to_owned(), exporter.revealed("", of_team).into());
     let mut references = SiteReferences::default();
     let mut lists: Vec<(ObjectKind, Vec<Value>)> = Vec::new();
-    let list = sites.iter().map(|site| {
+    let is_own = |by: &Option<ManagedBy>| by.as_ref().is_none_or(|by| by.document == name);
+    let list = sites.iter().filter(|site| is_own(&site.managed_by)).map(|site| {
         let key = exporter.key(site.managed_by.as_ref(), site.url.domain());
         references.add(site.id, &site.url, &key);
         exporter.object(key, describe::site(site))
     });
     lists.push((ObjectKind::Site, list.collect()));
-    let list = channels.iter().map(|channel| {
+    for site in *sites {
+        references.add_other(site.id, &site.url);
+    }
+    let own = channels.iter().filter(|channel| is_own(&channel.managed_by));
+    let list = own.map(|channel| {
         let key = exporter.key(channel.managed_by.as_ref(), &channel.name);
         let token = channel.token_digest.as_ref();
         let described = describe::channel(&channel.name, &channel.target, &channel.filter, token);
         exporter.object(key, described)
     });
     lists.push((ObjectKind::Channel, list.collect()));
-    let list = groups.groups.iter().map(|group| {
+    let own = groups.groups.iter().filter(|group| is_own(&group.managed_by));
+    let list = own.map(|group| {
         let key = exporter.key(group.managed_by.as_ref(), &group.name);
         exporter.object(key, describe::group(group))
     });
     lists.push((ObjectKind::Group, list.collect()));
-    let list = windows.iter().map(|window| {
+    let own = windows.iter().filter(|window| is_own(&window.managed_by));
+    let list = own.map(|window| {
         let key = exporter.key(window.managed_by.as_ref(), &window.name);
         exporter.object(key, describe::window(window, &references))
     });
     lists.push((ObjectKind::MaintenanceWindow, list.collect()));
-    let list = pages.iter().map(|page| {
+    let own = pages.iter().filter(|page| is_own(&page.managed_by));
+    let list = own.map(|page| {
         let key = exporter.key(page.managed_by.as_ref(), page.slug.as_str());
         exporter.object(key, describe::page(page, &references))
     });

@@ -20,7 +20,22 @@ pub struct ManagedBy {
     pub key: String,
 }
 
+/// The pattern of the name of a document in an address, where it has no spaces around it.
+pub const NAME_PATTERN: &str = "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$";
+
 impl ManagedBy {
+    /// Reads the name of a document in an address.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it.
+    pub fn parse_name(text: &str) -> Result<String, String> {
+        match text.len() <= KEY_MAX {
+            true => (Self::KEY.parse)(text),
+            false => Err(format!("must not be longer than {KEY_MAX} characters")),
+        }
+    }
+
     /// The rule for keys and for the names of documents.
     pub const KEY: TextRule<String> = TextRule {
         min: 0,

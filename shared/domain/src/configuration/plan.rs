@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::convert::Infallible;
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -12,7 +13,7 @@ use uuid::{Builder, Uuid};
 use super::current::Current;
 use super::describe::{self, Described, FieldChange};
 use super::document::{Entries, Entry, ObjectKind, SiteReferences, is_unread, read_entries};
-use super::effects::Effects;
+use super::effects::{Effects, Filters};
 use super::managed::ManagedBy;
 use crate::accounts::plan::Plan as TeamPlan;
 use crate::accounts::team::Team;
@@ -31,7 +32,9 @@ use crate::sites::settings::{
 };
 use crate::sites::site::Site;
 use crate::sites::site_url::SiteUrl;
-use crate::status_pages::{ComponentInput, Group, NewPage, PAGES_MAX, StatusPage};
+use crate::status_pages::{
+    COMPONENTS_MAX, Component, ComponentInput, Group, NewPage, PAGES_MAX, StatusPage,
+};
 use crate::time_zone::NamedZone;
 use crate::validation::{Errors, Field, Fields, ValidationError};
 
@@ -101,10 +104,17 @@ pub struct Change {
     /// Where it is in the document, for errors.
     #[serde(skip)]
     pub path: String,
+    /// What only one object of the team may have, and what this one has before and after the change.
+    #[serde(skip)]
+    unique: [BTreeSet<Unique>; 2],
     /// What to do.
     #[serde(skip)]
     pub step: ChangeStep,
 }
+
+/// What only one object of a team may have: the URL of a site, the name or the URL of a channel, the slug of a page. The
+/// field comes first.
+type Unique = (&'static str, String);
 
 /// What to do for a change.
 #[derive(Debug, Clone, PartialEq)]
@@ -140,7 +150,12 @@ pub enum ChangeStep {
     /// Delete a site.
     DeleteSite(SiteId),
     /// Save the groups.
-    SaveGroups(Vec<SiteGroup>),
+    SaveGroups {
+        /// The `rev` of the groups as they are.
+        rev: u64,
+        /// The groups as they will be.
+        groups: Vec<SiteGroup>,
+    },
     /// Save a maintenance window, new or changed.
     SaveWindow(Box<MaintenanceWindow>),
     /// Delete a maintenance window.
@@ -185,6 +200,8 @@ pub fn plan(
     let fields = Fields::body(document);
     let name = ManagedBy::KEY.read_required(&fields.field("name"), &mut errors);
     let entries = read_entries(&fields, &mut errors);
+    let lists = ObjectKind::LISTS.into_iter();
+    let lists = lists.filter(|kind| fields.field(kind.field()).is_sent()).collect();
     let known = ObjectKind::LISTS.map(ObjectKind::field);
     fields.only(&[&["name", "settings"], known.as_slice()].concat(), &mut errors);
     let document = name.unwrap_or_default();
@@ -197,6 +214,7 @@ pub fn plan(
         references: SiteReferences::new(choices.knows_no_team),
         changes: Vec::new(),
         deletions: Vec::new(),
+        lists,
         left_over: Vec::new(),
         random: 0,
         settings: current.settings.clone(),
@@ -251,6 +269,8 @@ struct Planner<'a> {
     changes: Vec<Change>,
     /// They come last, in the opposite order of the kinds.
     deletions: Vec<Change>,
+    /// The lists that the document has.
+    lists: BTreeSet<ObjectKind>,
     left_over: Vec<(ObjectKind, String)>,
     /// How many random values were used.
     random: u64,
@@ -259,12 +279,15 @@ struct Planner<'a> {
     zone: NamedZone,
     /// The sites after the plan.
     sites: BTreeMap<SiteId, Site>,
-    /// The filters of channels after the plan, by their names, each with the one before.
-    channels: BTreeMap<String, [Option<Filter>; 2]>,
+    /// The filters of channels before and after the plan, by their ids or, for new channels, their keys.
+    channels: BTreeMap<String, Filters>,
 }
 
-/// Whether an entry describes an object that has no key yet.
-type Alike<'a, T> = &'a dyn Fn(&Entry, &T) -> bool;
+/// By what an entry and an object that has no key yet belong together: a text that both have.
+struct Likeness<'a, T> {
+    of_entry: &'a dyn Fn(&Entry) -> Option<String>,
+    of_object: &'a dyn Fn(&T) -> Option<String>,
+}
 
 /// How objects of a document and of a team belong together.
 struct Matches<'o, T> {
@@ -282,42 +305,52 @@ impl Planner<'_> {
         kind: ObjectKind,
         objects: &'o [T],
         managed_by: impl Fn(&T) -> Option<&ManagedBy>,
-        alike: &[Alike<'_, T>],
+        alike: &[Likeness<'_, T>],
     ) -> Matches<'o, T> {
         let entries = self.entries.remove(&kind).unwrap_or_default();
         let key_of = |object: &T| {
             managed_by(object).filter(|by| by.document == self.document).map(|by| by.key.clone())
         };
-        let mut free: Vec<&T> = Vec::new();
+        let is_others =
+            |object: &T| managed_by(object).is_some_and(|by| by.document != self.document);
+        let mut free: Vec<Option<&T>> = Vec::new();
         let mut by_key: BTreeMap<String, &T> = BTreeMap::new();
         for object in objects {
             match key_of(object).filter(|key| entries.contains_key(key)) {
                 Some(key) => drop(by_key.insert(key, object)),
-                None => free.push(object),
+                // The names of windows may be the same, so those of other documents are others.
+                None if kind == ObjectKind::MaintenanceWindow && is_others(object) => {}
+                None => free.push(Some(object)),
             }
         }
         let mut pairs: Vec<(Entry, Option<&T>)> = Vec::new();
         for (key, entry) in entries {
             pairs.push((entry, by_key.remove(&key)));
         }
-        for is_alike in alike {
-            for (entry, found) in pairs.iter_mut().filter(|(_, found)| found.is_none()) {
-                if let Some(place) = free.iter().position(|object| is_alike(entry, object)) {
-                    *found = Some(free.remove(place));
+        for Likeness { of_entry, of_object } in alike {
+            let mut places: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+            for (place, object) in free.iter().enumerate().rev() {
+                if let Some(text) = object.and_then(of_object) {
+                    places.entry(text).or_default().push(place);
                 }
             }
+            for (entry, found) in pairs.iter_mut().filter(|(_, found)| found.is_none()) {
+                let place = of_entry(entry).and_then(|text| places.get_mut(&text)?.pop());
+                *found = place.and_then(|place| free[place].take());
+            }
         }
+        let document = self.document.clone();
+        let is_own = |object: &&T| managed_by(object).is_some_and(|by| by.document == document);
         let errors = &mut self.errors;
-        let document = &self.document;
         pairs.retain(|(entry, found)| {
-            let by = found.and_then(&managed_by).filter(|by| by.document != *document);
+            let by = found.and_then(&managed_by).filter(|by| by.document != document);
             if let Some(by) = by {
                 let why = format!("matches a {kind} managed by the document {}", by.document);
                 entry.refuse("key", why, errors);
             }
             by.is_none()
         });
-        let gone = free.into_iter().filter(|object| key_of(object).is_some()).collect();
+        let gone = free.into_iter().flatten().filter(|object| is_own(object)).collect();
         Matches { pairs, gone }
     }
 
@@ -351,6 +384,8 @@ impl Planner<'_> {
         is_managed: bool,
         step: ChangeStep,
     ) {
+        let unique =
+            [before, Some(after)].map(|of| of.map(|of| unique(kind, of)).unwrap_or_default());
         let fields = before.cloned().unwrap_or_default().changes_to(after);
         let action = match (before, fields.is_empty()) {
             (None, _) => ChangeAction::Create,
@@ -366,13 +401,20 @@ impl Planner<'_> {
             adopted: before.is_some() && !is_managed,
             fields,
             path: entry.path.clone(),
+            unique,
             step,
         });
     }
 
     /// Deletes what the document no longer has, or leaves it.
-    fn remove(&mut self, kind: ObjectKind, name: &str, by: Option<&ManagedBy>, step: ChangeStep) {
-        if self.choices.prune == Prune::Never {
+    fn remove(
+        &mut self,
+        kind: ObjectKind,
+        (name, described): (&str, &Described),
+        by: Option<&ManagedBy>,
+        step: ChangeStep,
+    ) {
+        if !self.prunes(kind) {
             self.left_over.push((kind, name.to_owned()));
             return;
         }
@@ -384,8 +426,14 @@ impl Planner<'_> {
             adopted: false,
             fields: Vec::new(),
             path: kind.field().to_owned(),
+            unique: [unique(kind, described), BTreeSet::new()],
             step,
         });
+    }
+
+    /// Whether objects that the document no longer has are deleted. A list that it omits says nothing about them.
+    fn prunes(&self, kind: ObjectKind) -> bool {
+        self.choices.prune != Prune::Never && self.lists.contains(&kind)
     }
 
     /// Refuses more objects than there may be, counting those that are deleted last.
@@ -403,6 +451,11 @@ impl Planner<'_> {
     }
 
     fn settings(&mut self, field: &Field<'_>) {
+        let Some(mut sent) = field.value().cloned() else { return };
+        let stored = self.settings.request_header.pair();
+        let stored = stored.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        self.read_header(&mut sent, stored, ObjectKind::Settings.field());
+        let field = Field::at(ObjectKind::Settings.field(), &sent);
         let Some(fields) = field.object(&mut self.errors) else { return };
         let zone = NamedZone::RULE.read(&fields.field("time_zone"), &mut self.errors);
         let plan = self.current.plan;
@@ -423,6 +476,27 @@ impl Planner<'_> {
         }
     }
 
+    /// Replaces the value of a request header that the client could not read by the stored one of the same header.
+    fn read_header(&mut self, sent: &mut Value, stored: Option<(String, String)>, path: &str) {
+        let header =
+            sent.get_mut(TEAM_PATH).and_then(|settings| settings.get_mut("request_header"));
+        let Some(header) = header.filter(|header| header.get("value").is_some_and(is_unread))
+        else {
+            return;
+        };
+        let is_it = |(name, _): &(String, String)| header["name"].as_str() == Some(name);
+        header["value"] = match stored.filter(is_it) {
+            Some((_, value)) => value.into(),
+            None if self.choices.is_dry_run => UNREAD.into(),
+            None => {
+                let path = format!("{path}.{}", describe::HEADER);
+                let why = format!("The {path} field needs a value for a new header.");
+                self.errors.push(path, why);
+                UNREAD.into()
+            }
+        };
+    }
+
     fn change_settings(&mut self, before: &Described, step: ChangeStep) {
         let after = describe::settings(&self.zone, &self.settings, self.current.plan);
         self.changes.push(Change {
@@ -433,6 +507,7 @@ impl Planner<'_> {
             adopted: false,
             fields: before.changes_to(&after),
             path: ObjectKind::Settings.field().to_owned(),
+            unique: Default::default(),
             step,
         });
     }
@@ -455,15 +530,26 @@ impl Planner<'_> {
             );
             self.errors.push("prune", why);
         }
-        self.changes.append(&mut self.deletions);
+        let held = self.held();
+        let changes = std::mem::take(&mut self.changes);
+        let deletions = std::mem::take(&mut self.deletions);
+        let changes = in_order(changes, deletions, held, &mut self.errors);
         let effects = Effects::of(self.current, (&self.settings, &self.sites), &self.channels);
-        let plan = ChangePlan {
-            document: self.document,
-            changes: self.changes,
-            left_over: self.left_over,
-            effects,
-        };
+        let plan =
+            ChangePlan { document: self.document, changes, left_over: self.left_over, effects };
         self.errors.finish(Some(plan))
+    }
+
+    /// What objects of the team have that only one may have.
+    fn held(&self) -> BTreeSet<Unique> {
+        let Current { sites, channels, pages, .. } = self.current;
+        let of_sites = sites.iter().map(|site| unique(ObjectKind::Site, &describe::site(site)));
+        let of_channels =
+            channels.iter().map(|channel| unique(ObjectKind::Channel, &describe_channel(channel)));
+        let of_pages = pages
+            .iter()
+            .map(|page| unique(ObjectKind::StatusPage, &describe::page(page, &self.references)));
+        of_sites.chain(of_channels).chain(of_pages).flatten().collect()
     }
 
     /// How many objects of the team the document manages.
@@ -480,44 +566,127 @@ impl Planner<'_> {
     }
 }
 
+/// What only one object of a team may have.
+fn unique(kind: ObjectKind, of: &Described) -> BTreeSet<Unique> {
+    let text = |field: &'static str, name: &str| {
+        let text = of.fields.get(name).and_then(Value::as_str);
+        text.map(|text| (field, text.to_owned()))
+    };
+    match kind {
+        ObjectKind::Site => text("url", "url").into_iter().collect(),
+        ObjectKind::StatusPage => text("slug", "slug").into_iter().collect(),
+        ObjectKind::Channel => {
+            // Sites have URLs, too, but not these.
+            let url = of.secrets.get(describe::URL).map(|digest| ("url", digest.clone()));
+            text("name", "name").into_iter().chain(url).collect()
+        }
+        _ => BTreeSet::new(),
+    }
+}
+
+/// The changes in an order in which everything that only one object may have is free when an object gets it. Deletions
+/// come last, unless they free something. What stays taken is refused.
+fn in_order(
+    changes: Vec<Change>,
+    mut deletions: Vec<Change>,
+    mut held: BTreeSet<Unique>,
+    errors: &mut Errors,
+) -> Vec<Change> {
+    let mut ordered = Vec::new();
+    let mut waiting = changes;
+    while !waiting.is_empty() {
+        let is_blocked = |change: &Change, held: &BTreeSet<Unique>| {
+            let [before, after] = &change.unique;
+            after.difference(before).any(|one| held.contains(one))
+        };
+        let mut blocked = Vec::new();
+        let before = ordered.len();
+        for change in waiting {
+            if is_blocked(&change, &held) {
+                blocked.push(change);
+                continue;
+            }
+            let [before, after] = &change.unique;
+            held.retain(|one| !before.contains(one));
+            held.extend(after.iter().cloned());
+            ordered.push(change);
+        }
+        let wanted: BTreeSet<Unique> =
+            blocked.iter().flat_map(|change| change.unique[1].iter().cloned()).collect();
+        let frees = |deletion: &mut Change| !deletion.unique[0].is_disjoint(&wanted);
+        let sooner: Vec<_> = deletions.extract_if(.., frees).collect();
+        for deletion in &sooner {
+            held.retain(|one| !deletion.unique[0].contains(one));
+        }
+        ordered.extend(sooner);
+        if ordered.len() == before {
+            for change in &blocked {
+                let [before, after] = &change.unique;
+                for (field, _) in after.difference(before).filter(|one| held.contains(*one)) {
+                    let path = format!("{}.{field}", change.path);
+                    let why =
+                        format!("The {path} field belongs to another {} of the team.", change.kind);
+                    errors.push(path, why);
+                }
+            }
+            break;
+        }
+        waiting = blocked;
+    }
+    ordered.append(&mut deletions);
+    ordered
+}
+
+fn describe_channel(channel: &Channel) -> Described {
+    let token = channel.token_digest.as_ref();
+    describe::channel(&channel.name, &channel.target, &channel.filter, token)
+}
+
 /// The channels of the document.
 impl Planner<'_> {
     fn channels(&mut self) {
         let channels = self.current.channels;
         for channel in channels {
-            self.channels.insert(
-                channel.name.clone(),
-                [Some(channel.filter.clone()), Some(channel.filter.clone())],
-            );
+            let filters = [0, 1].map(|_| Some(channel.filter.clone()));
+            let filters = Filters { name: channel.name.clone(), filters };
+            self.channels.insert(channel.id.to_string(), filters);
         }
-        let leads_there = |entry: &Entry, channel: &Channel| match &channel.target {
-            PublicTarget::Email { address } => {
-                let sent = entry.fields.get("address").and_then(Value::as_str);
-                sent.is_some_and(|sent| sent.trim().eq_ignore_ascii_case(address))
+        let leads_to = |entry: &Entry| {
+            let kind = ChannelKind::parse(text_of(entry, "kind"))?;
+            if kind == ChannelKind::Email {
+                return Some(text_of(entry, "address").to_lowercase());
             }
-            target => {
-                let read = ChannelKind::parse(text_of(entry, "kind")).and_then(|kind| {
-                    let key = || {
-                        Ok::<_, std::convert::Infallible>(SigningKey::from_random(
-                            [0; SigningKey::BYTES],
-                        ))
-                    };
-                    let Ok(read) = kind.read(&Fields::body(&entry.fields), key);
-                    read.ok()
-                });
-                let digest = read.and_then(|(target, _)| Some(target.url()?.masked().digest));
-                digest.is_some() && digest == target.masked().map(|masked| masked.digest.clone())
-            }
+            let key = SigningKey::from_random([0; SigningKey::BYTES]);
+            let Ok(read) = kind.read(&Fields::body(&entry.fields), || Ok::<_, Infallible>(key));
+            Some(read.ok()?.0.url()?.masked().digest)
         };
-        let is_called = |entry: &Entry, channel: &Channel| {
-            text_of(entry, "name") == channel.name
-                && text_of(entry, "kind") == channel.target.kind().as_str()
+        // The address of a channel cannot change, so a channel with another one is another.
+        let is_called = |entry: &Entry| {
+            let name = text_of(entry, "name");
+            let parts = [text_of(entry, "kind"), &text_of(entry, "address").to_lowercase(), name];
+            Some(parts.join(" ")).filter(|_| !name.is_empty())
         };
         let matches = self.match_up(
             ObjectKind::Channel,
             channels,
             |channel| channel.managed_by.as_ref(),
-            &[&leads_there, &is_called],
+            &[
+                Likeness {
+                    of_entry: &leads_to,
+                    of_object: &|channel| match &channel.target {
+                        PublicTarget::Email { address } => Some(address.to_lowercase()),
+                        target => target.masked().map(|masked| masked.digest.clone()),
+                    },
+                },
+                Likeness {
+                    of_entry: &is_called,
+                    of_object: &|channel| {
+                        let address = channel.target.address().unwrap_or_default().to_lowercase();
+                        let kind = channel.target.kind();
+                        Some(format!("{kind} {address} {}", channel.name))
+                    },
+                },
+            ],
         );
         let mut names: BTreeSet<String> = BTreeSet::new();
         for (entry, before) in matches.pairs {
@@ -535,14 +704,14 @@ impl Planner<'_> {
         }
         for channel in matches.gone {
             let kind = ObjectKind::Channel;
-            self.remove(
-                kind,
-                &channel.name,
-                channel.managed_by.as_ref(),
-                ChangeStep::DeleteChannel(Box::new(channel.clone())),
-            );
-            if self.choices.prune != Prune::Never {
-                self.channels.entry(channel.name.clone()).or_default()[1] = None;
+            let described = describe_channel(channel);
+            let step = ChangeStep::DeleteChannel(Box::new(channel.clone()));
+            let by = channel.managed_by.as_ref();
+            self.remove(kind, (&channel.name, &described), by, step);
+            if self.prunes(kind)
+                && let Some(audience) = self.channels.get_mut(&channel.id.to_string())
+            {
+                audience.filters[1] = None;
             }
         }
         self.limit(ObjectKind::Channel, channels.len(), CHANNELS_MAX, "a team");
@@ -564,7 +733,7 @@ impl Planner<'_> {
             sent.remove("token");
         }
         let key = SigningKey::from_random(self.random());
-        let Ok(read) = kind.read(&Fields::body(&sent), || Ok::<_, std::convert::Infallible>(key));
+        let Ok(read) = kind.read(&Fields::body(&sent), || Ok::<_, Infallible>(key));
         match read {
             Ok((target, input)) => Some(WantedChannel { target, input, knows_url, knows_token }),
             Err(error) => {
@@ -591,7 +760,9 @@ impl Planner<'_> {
             }
             let token = target.token().map(|token| sha256(token.reveal()));
             let after = describe::channel(&name, &target.public(), &filter, token.as_ref());
-            self.channels.insert(name.clone(), [None, Some(filter.clone())]);
+            let filters = [None, Some(filter.clone())];
+            let filters = Filters { name: name.clone(), filters };
+            self.channels.insert(format!("new {}", entry.key), filters);
             let channel = Box::new((name, target, filter));
             let step = ChangeStep::AddChannel { channel, managed_by };
             self.change(ObjectKind::Channel, entry, &shown, (None, &after), false, step);
@@ -605,7 +776,8 @@ impl Planner<'_> {
             );
             return;
         }
-        if before.target.address() != target.public().address() {
+        let address = |of: &PublicTarget| of.address().map(str::to_lowercase);
+        if address(&before.target) != address(&target.public()) {
             entry.refuse(
                 "address",
                 "cannot change; to add another channel, use another key",
@@ -634,8 +806,9 @@ impl Planner<'_> {
             )
         });
         let is_managed = before.managed_by.as_ref() == Some(&managed_by);
-        self.channels.remove(&before.name);
-        self.channels.insert(name.clone(), [Some(before.filter.clone()), Some(filter.clone())]);
+        let filters = [Some(before.filter.clone()), Some(filter.clone())];
+        let filters = Filters { name: name.clone(), filters };
+        self.channels.insert(before.id.to_string(), filters);
         let after = Box::new((name, filter));
         let step =
             ChangeStep::EditChannel { before: Box::new(before.clone()), after, to, managed_by };
@@ -675,15 +848,19 @@ impl Planner<'_> {
     fn sites(&mut self) {
         let sites = self.current.sites;
         self.sites = sites.iter().map(|site| (site.id, site.clone())).collect();
-        let is_at = |entry: &Entry, site: &Site| {
-            SiteUrl::parse(text_of(entry, "url")).is_ok_and(|url| url == site.url)
+        let url_of = |entry: &Entry| {
+            SiteUrl::parse(text_of(entry, "url")).ok().map(|url| url.as_str().to_owned())
+        };
+        let alike = Likeness {
+            of_entry: &url_of,
+            of_object: &|site: &Site| Some(site.url.as_str().to_owned()),
         };
         let matches =
-            self.match_up(ObjectKind::Site, sites, |site| site.managed_by.as_ref(), &[&is_at]);
+            self.match_up(ObjectKind::Site, sites, |site| site.managed_by.as_ref(), &[alike]);
         let mut planned = Vec::new();
         let mut urls: BTreeSet<SiteUrl> = BTreeSet::new();
         for (entry, before) in matches.pairs {
-            let Some(wanted) = self.read_site(&entry) else { continue };
+            let Some(wanted) = self.read_site(&entry, before) else { continue };
             if !urls.insert(wanted.new.url.clone()) {
                 entry.refuse("url", "must differ from the URLs of other sites", &mut self.errors);
             }
@@ -691,10 +868,14 @@ impl Planner<'_> {
             self.references.add(after.id, &after.url, &entry.key);
             planned.push((entry, before, after));
         }
-        for site in sites {
+        let gone: BTreeSet<SiteId> = match self.prunes(ObjectKind::Site) {
+            true => matches.gone.iter().map(|site| site.id).collect(),
+            false => BTreeSet::new(),
+        };
+        for site in sites.iter().filter(|site| !gone.contains(&site.id)) {
             self.references.add_other(site.id, &site.url);
         }
-        for (entry, before, after) in self.without_collisions(planned) {
+        for (entry, before, after) in planned {
             let described = describe::site(&after);
             let is_managed = before.is_some_and(|before| before.managed_by == after.managed_by);
             let name = after.name.clone();
@@ -714,13 +895,11 @@ impl Planner<'_> {
             );
         }
         for site in matches.gone {
-            self.remove(
-                ObjectKind::Site,
-                &site.name,
-                site.managed_by.as_ref(),
-                ChangeStep::DeleteSite(site.id),
-            );
-            if self.choices.prune != Prune::Never {
+            let described = describe::site(site);
+            let step = ChangeStep::DeleteSite(site.id);
+            let by = site.managed_by.as_ref();
+            self.remove(ObjectKind::Site, (&site.name, &described), by, step);
+            if self.prunes(ObjectKind::Site) {
                 self.sites.remove(&site.id);
             }
         }
@@ -729,9 +908,13 @@ impl Planner<'_> {
         self.limit(ObjectKind::Site, sites.len(), most, "the plan");
     }
 
-    fn read_site(&mut self, entry: &Entry) -> Option<WantedSite> {
+    fn read_site(&mut self, entry: &Entry, before: Option<&Site>) -> Option<WantedSite> {
+        let mut sent = Value::from(entry.fields.clone());
+        let stored = before.and_then(|site| site.overrides.request_header.as_ref());
+        let stored = stored.map(|header| (header.name.clone(), header.value.clone()));
+        self.read_header(&mut sent, stored, &entry.path);
         let errors = &mut self.errors;
-        let fields = entry.fields();
+        let fields = Field::at(entry.path.clone(), &sent).object(errors)?;
         let before = errors.len();
         let new: Option<NewSite> =
             read_beside(&["pinned", TEAM_PATH, "expectations"], &fields, errors);
@@ -793,38 +976,6 @@ impl Planner<'_> {
         }
         site
     }
-
-    /// The sites in an order in which each URL is free when a site gets it.
-    fn without_collisions<'s>(
-        &mut self,
-        mut planned: Vec<(Entry, Option<&'s Site>, Site)>,
-    ) -> Vec<(Entry, Option<&'s Site>, Site)> {
-        let mut ordered = Vec::new();
-        let mut held: BTreeSet<SiteUrl> =
-            self.current.sites.iter().map(|site| site.url.clone()).collect();
-        loop {
-            let is_blocked = |(_, before, after): &(Entry, Option<&Site>, Site)| {
-                before.is_none_or(|before| before.url != after.url) && held.contains(&after.url)
-            };
-            let (blocked, free): (Vec<_>, Vec<_>) = planned.into_iter().partition(is_blocked);
-            for (_, before, after) in &free {
-                if let Some(before) = before {
-                    held.remove(&before.url);
-                }
-                held.insert(after.url.clone());
-            }
-            let is_stuck = free.is_empty();
-            ordered.extend(free);
-            planned = blocked;
-            if is_stuck || planned.is_empty() {
-                break;
-            }
-        }
-        for (entry, ..) in planned {
-            entry.refuse("url", "belongs to another site of the team", &mut self.errors);
-        }
-        ordered
-    }
 }
 
 /// Reads what a site's checks expect, and whether the client knew what they post.
@@ -863,19 +1014,20 @@ fn read_expectations(
 /// The groups, maintenance windows and status pages of the document.
 impl Planner<'_> {
     fn groups(&mut self) {
-        let groups = &self.current.groups.groups;
-        let is_called = |entry: &Entry, group: &SiteGroup| {
-            text_of(entry, "name").to_lowercase() == group.name.to_lowercase()
-        };
+        let SiteGroups { rev, groups } = self.current.groups;
+        let rev = *rev;
         let matches = self.match_up(
             ObjectKind::Group,
             groups,
             |group| group.managed_by.as_ref(),
-            &[&is_called],
+            &[Likeness {
+                of_entry: &|entry| Some(text_of(entry, "name").to_lowercase()),
+                of_object: &|group| Some(group.name.to_lowercase()),
+            }],
         );
-        let removed = match self.choices.prune {
-            Prune::Never => Vec::new(),
-            _ => matches.gone.clone(),
+        let removed = match self.prunes(ObjectKind::Group) {
+            true => matches.gone.clone(),
+            false => Vec::new(),
         };
         let described = matches.pairs.iter().filter_map(|(_, before)| *before);
         let replaced: Vec<_> = described.chain(removed).map(|group| group.name.clone()).collect();
@@ -898,7 +1050,7 @@ impl Planner<'_> {
             let name = group.name.clone();
             after.push(group);
             // The last change of a group saves all of them.
-            let step = ChangeStep::SaveGroups(Vec::new());
+            let step = ChangeStep::SaveGroups { rev, groups: Vec::new() };
             self.change(
                 ObjectKind::Group,
                 &entry,
@@ -909,8 +1061,10 @@ impl Planner<'_> {
             );
         }
         for group in matches.gone {
-            let step = ChangeStep::SaveGroups(Vec::new());
-            self.remove(ObjectKind::Group, &group.name, group.managed_by.as_ref(), step);
+            let step = ChangeStep::SaveGroups { rev, groups: Vec::new() };
+            let described = describe::group(group);
+            let by = group.managed_by.as_ref();
+            self.remove(ObjectKind::Group, (&group.name, &described), by, step);
         }
         if after.len() > SITE_GROUPS_MAX {
             let why = format!(
@@ -920,7 +1074,7 @@ impl Planner<'_> {
             self.errors.push("groups", why);
         }
         for change in self.changes.iter_mut().chain(&mut self.deletions) {
-            if let ChangeStep::SaveGroups(groups) = &mut change.step {
+            if let ChangeStep::SaveGroups { groups, .. } = &mut change.step {
                 groups.clone_from(&after);
             }
         }
@@ -929,29 +1083,46 @@ impl Planner<'_> {
     fn windows(&mut self) {
         let (team, now) = (self.current.team, self.choices.now);
         let windows: Vec<MaintenanceWindow> = team.windows.iter().cloned().collect();
-        let starts_then = |entry: &Entry, window: &MaintenanceWindow| {
-            text_of(entry, "name") == window.name
-                && crate::maintenance::parse_start(text_of(entry, "starts_at"))
-                    == Some(window.start)
+        let starts_then = |entry: &Entry| {
+            let start = crate::maintenance::parse_start(text_of(entry, "starts_at"))?;
+            Some(format!("{start} {}", text_of(entry, "name")))
         };
-        let is_called =
-            |entry: &Entry, window: &MaintenanceWindow| text_of(entry, "name") == window.name;
         let matches = self.match_up(
             ObjectKind::MaintenanceWindow,
             &windows,
             |window| window.managed_by.as_ref(),
-            &[&starts_then, &is_called],
+            &[
+                Likeness {
+                    of_entry: &starts_then,
+                    of_object: &|window| Some(format!("{} {}", window.start, window.name)),
+                },
+                Likeness {
+                    of_entry: &|entry| Some(text_of(entry, "name").to_owned()),
+                    of_object: &|window| Some(window.name.clone()),
+                },
+            ],
         );
         let mut next = team.windows.clone();
         for (entry, before) in matches.pairs {
             let Some(new) = self.read_window(&entry) else { continue };
             let id = before.map_or_else(|| WindowId(self.uuid()), |before| before.id);
             let managed_by = Some(self.managed_by(&entry));
-            let ended_at = before.and_then(|before| before.ended_at);
-            let window =
-                MaintenanceWindow { managed_by, ended_at, ..new.into_window(id, &self.zone, now) };
+            let window = MaintenanceWindow { managed_by, ..new.into_window(id, &self.zone, now) };
+            // An instance that somebody ended does not start again, unless it takes place at another time.
+            let ended_at = before
+                .filter(|before| {
+                    let time = |of: &MaintenanceWindow| {
+                        (of.start, of.zone.clone(), of.minutes, of.rule.clone())
+                    };
+                    time(before) == time(&window)
+                })
+                .and_then(|before| before.ended_at);
+            let window = MaintenanceWindow { ended_at, ..window };
             // The service drops a window that is over.
             if window.is_over(now) {
+                if let Some(before) = before.filter(|before| !before.is_over(now)) {
+                    self.end_window(&entry, before);
+                }
                 continue;
             }
             match next.with(window.clone(), now) {
@@ -981,12 +1152,10 @@ impl Planner<'_> {
         for window in matches.gone {
             if !window.is_over(now) {
                 let step = ChangeStep::DeleteWindow(window.id);
-                self.remove(
-                    ObjectKind::MaintenanceWindow,
-                    &window.name,
-                    window.managed_by.as_ref(),
-                    step,
-                );
+                let described = describe::window(window, &self.references);
+                let by = window.managed_by.as_ref();
+                let kind = ObjectKind::MaintenanceWindow;
+                self.remove(kind, (&window.name, &described), by, step);
             }
         }
         self.limit(
@@ -995,6 +1164,21 @@ impl Planner<'_> {
             WINDOWS_MAX,
             "a team",
         );
+    }
+
+    /// Deletes a window that would be over.
+    fn end_window(&mut self, entry: &Entry, window: &MaintenanceWindow) {
+        self.deletions.push(Change {
+            action: ChangeAction::Delete,
+            kind: ObjectKind::MaintenanceWindow,
+            key: Some(entry.key.clone()),
+            name: window.name.clone(),
+            adopted: false,
+            fields: Vec::new(),
+            path: entry.path.clone(),
+            unique: Default::default(),
+            step: ChangeStep::DeleteWindow(window.id),
+        });
     }
 
     fn read_window(&mut self, entry: &Entry) -> Option<NewWindow> {
@@ -1015,13 +1199,14 @@ impl Planner<'_> {
 
     fn pages(&mut self) {
         let (pages, team) = (self.current.pages, self.current.team);
-        let has_slug =
-            |entry: &Entry, page: &StatusPage| text_of(entry, "slug") == page.slug.as_str();
         let matches = self.match_up(
             ObjectKind::StatusPage,
             pages,
             |page| page.managed_by.as_ref(),
-            &[&has_slug],
+            &[Likeness {
+                of_entry: &|entry| Some(text_of(entry, "slug").to_owned()),
+                of_object: &|page| Some(page.slug.as_str().to_owned()),
+            }],
         );
         for (entry, before) in matches.pairs {
             let Some(new) = self.read_page(&entry) else { continue };
@@ -1048,7 +1233,9 @@ impl Planner<'_> {
         }
         for page in matches.gone {
             let step = ChangeStep::DeletePage(Box::new(page.clone()));
-            self.remove(ObjectKind::StatusPage, &page.name, page.managed_by.as_ref(), step);
+            let described = describe::page(page, &self.references);
+            let by = page.managed_by.as_ref();
+            self.remove(ObjectKind::StatusPage, (&page.name, &described), by, step);
         }
         self.limit(ObjectKind::StatusPage, team.status_pages.len(), PAGES_MAX, "a team");
     }
@@ -1092,7 +1279,7 @@ impl Planner<'_> {
                 let id = kept.iter().find(|one| one.site == site && !shown.contains(&one.id));
                 let id = id.map_or_else(|| ComponentId(self.uuid()), |one| one.id);
                 shown.insert(id);
-                components.push(crate::status_pages::Component {
+                components.push(Component {
                     id,
                     name,
                     site,
@@ -1106,7 +1293,9 @@ impl Planner<'_> {
         for group in before.into_iter().flat_map(|before| &before.groups) {
             let others = group.components.iter();
             let others = others.filter(|one| one.is_selected && !shown.contains(&one.id));
-            let others: Vec<_> = others.cloned().collect();
+            let count: usize = groups.iter().map(|group: &Group| group.components.len()).sum();
+            let room = COMPONENTS_MAX.saturating_sub(count);
+            let others: Vec<_> = others.take(room).cloned().collect();
             if others.is_empty() {
                 continue;
             }
