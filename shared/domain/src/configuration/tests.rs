@@ -449,7 +449,19 @@ fn what_only_one_object_may_have_is_freed_first() {
         json!([page("page-a", "page-b"), page("page-c", "page-a")]),
     );
     let plan = team.plan(&next, Prune::AtMost(9)).expect("a plan");
-    assert_eq!(changes(&plan), ["?", "Update status page c [slug]",]);
+    assert_eq!(
+        changes(&plan),
+        [
+            "Update channel mail-d [name]",
+            "Delete status page page-b []",
+            "Delete site b []",
+            "Update channel mail-a [name]",
+            "Create channel mail-c [address kind name]",
+            "Update site a [url]",
+            "Update status page page-a [slug]",
+            "Create status page page-c [name slug]",
+        ]
+    );
     team.apply(&next, Prune::AtMost(9));
 }
 
