@@ -121,6 +121,9 @@ RULES = re.compile(
             r"The (name|url) field must differ from the (name|URL)s of other (channels|groups|sites)\.",
             r"The .+ field must be the key of a site in the document, or the URL of another site of the team\.",
             r"The url field belongs to .+\.",
+            r"The url must .+\.",
+            # A blank text is as good as none.
+            r"The (starts_at|selector) field is required\.",
             r"The (kind|address) field cannot change; .+\.",
             r"The document\.[a-z_]+ field would lead to [0-9]+ .+\.",
             r"The request would delete [0-9]+ objects, .+\.",
@@ -142,5 +145,5 @@ def refused_by_a_rule(ctx, response, case):
         return
     for field, messages in response.json()["errors"].items():
         for message in messages:
-            message = re.sub(r"^The document\.(settings|[a-z_]+\.[0-9]+)\.", "The ", message)
+            message = re.sub(r"^The document\.(settings|[a-z_]+\.[0-9]+)\.(expectations\.)?", "The ", message)
             assert RULES.fullmatch(message), f"{field} is as openapi.json says, yet: {message}"
