@@ -1,6 +1,7 @@
 //! One alert about many issues. It names as many of them as fit into every channel.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use jiff::Timestamp;
 
@@ -88,7 +89,7 @@ pub(crate) fn collect(
         state: state(kind, word, subjects),
         name,
         lines,
-        facts: common(&sites)
+        facts: common(&sites, subjects)
             .into_iter()
             .chain([Fact { label: "Team", value: team.to_owned() }])
             .collect(),
@@ -104,13 +105,20 @@ pub(crate) fn collect(
 
 type Sites<'a> = BTreeMap<SiteId, &'a Site>;
 
-/// What most of these sites have in common.
-fn common(sites: &Sites<'_>) -> Option<Fact> {
+/// What most of these sites have in common: tags, and the address at which they failed.
+fn common(sites: &Sites<'_>, subjects: &[AlertSubject<'_>]) -> Option<Fact> {
     let all = sites.len();
     let tags = in_common(all, sites.values().flat_map(|site| &site.tags)).into_iter();
-    let named = tags.map(|(tag, count)| match count == all {
-        true => tag.to_string(),
-        false => format!("{tag} ({count} of {all})"),
+    let tags = tags.map(|(tag, count)| (tag.to_string(), count));
+    let addresses: BTreeMap<SiteId, IpAddr> = subjects
+        .iter()
+        .filter_map(|subject| Some((subject.site.id, subject.issue.address?)))
+        .collect();
+    let addresses = in_common(all, addresses.into_values()).into_iter();
+    let addresses = addresses.map(|(address, count)| (format!("address {address}"), count));
+    let named = tags.chain(addresses).map(|(what, count)| match count == all {
+        true => what,
+        false => format!("{what} ({count} of {all})"),
     });
     let value = named.collect::<Vec<_>>().join(", ");
     (!value.is_empty()).then_some(Fact { label: "In common", value })
@@ -284,6 +292,22 @@ mod tests {
         assert_eq!(facts(&["a b c d"; 5]).as_deref(), Some("a, b, c"));
         assert_eq!(facts(&["a", "a", "a", "b", "c"]), None, "three of five");
         assert_eq!(facts(&["a"; 4]), None, "few");
+    }
+
+    #[test]
+    fn an_alert_about_many_sites_says_which_address_most_of_them_have() {
+        let facts = |addresses: &[Option<u8>]| {
+            let mut shops = shops(addresses.len() as u128);
+            for ((_, issue), last) in shops.iter_mut().zip(addresses) {
+                issue.address = last.map(|last| [203, 0, 113, last].into());
+            }
+            let facts = collected(&shops, AlertKind::Opened, false).alert.facts;
+            facts.into_iter().find(|fact| fact.label == "In common").map(|fact| fact.value)
+        };
+        assert_eq!(facts(&[Some(7); 5]).as_deref(), Some("address 203.0.113.7"));
+        let most = facts(&[Some(7), Some(7), None, Some(7), Some(7)]);
+        assert_eq!(most.as_deref(), Some("address 203.0.113.7 (4 of 5)"));
+        assert_eq!(facts(&[Some(7), Some(7), Some(7), Some(8), None]), None);
     }
 
     #[test]

@@ -6,8 +6,6 @@ use std::ops::Range;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::sites::tag::Tag;
-
 /// The fewest sites of a mass outage.
 const SITES_MIN: usize = 5;
 /// The fewest of the team's sites in a mass outage, in percent.
@@ -35,16 +33,16 @@ pub fn mass_outages(opened: &[Timestamp], sites: usize) -> Vec<Range<usize>> {
     found
 }
 
-/// The tags that at least four fifths of many sites have, with how many of them do, the most frequent first: a cause may
-/// be behind what they have in common. At most three tags; none if the sites are few.
-pub fn in_common<'t>(sites: usize, tags: impl Iterator<Item = &'t Tag>) -> Vec<(&'t Tag, usize)> {
+/// The tags, or the addresses, that at least four fifths of many sites have, with how many of them do, the most frequent
+/// first: a cause may be behind what they have in common. At most three; none if the sites are few.
+pub fn in_common<T: Ord + Copy>(sites: usize, having: impl Iterator<Item = T>) -> Vec<(T, usize)> {
     /// The most tags.
     const NAMED: usize = 3;
-    let mut having: BTreeMap<&Tag, usize> = BTreeMap::new();
-    tags.for_each(|tag| *having.entry(tag).or_default() += 1);
+    let mut counts: BTreeMap<T, usize> = BTreeMap::new();
+    having.for_each(|one| *counts.entry(one).or_default() += 1);
     let is_common = |count: usize| sites >= SITES_MIN && count * 5 >= sites * 4;
-    let mut common: Vec<_> = having.into_iter().filter(|(_, count)| is_common(*count)).collect();
-    common.sort_by_key(|(tag, count)| (Reverse(*count), *tag));
+    let mut common: Vec<_> = counts.into_iter().filter(|(_, count)| is_common(*count)).collect();
+    common.sort_by_key(|(one, count)| (Reverse(*count), *one));
     common.truncate(NAMED);
     common
 }

@@ -102,6 +102,7 @@ mod tests {
             previous_check: None,
             last_evaluated_at: Some(at(second + 2)),
             snoozed_until: None,
+            address: None,
             notes: Vec::new(),
             acts: Vec::new(),
             created_at: at(0),

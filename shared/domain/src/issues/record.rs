@@ -1,5 +1,7 @@
 //! The stored issue, and how events change it.
 
+use std::net::IpAddr;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -54,6 +56,10 @@ pub struct Issue {
     /// Until when no reminders are sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snoozed_until: Option<Timestamp>,
+    /// The address that the site had when `status:down` last opened, if it was reached. Sites that fail together may have
+    /// the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<IpAddr>,
     /// What members wrote about it, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
@@ -83,6 +89,7 @@ impl Issue {
             previous_check: None,
             last_evaluated_at: None,
             snoozed_until: None,
+            address: None,
             notes: Vec::new(),
             acts: Vec::new(),
             created_at: at,
@@ -137,6 +144,8 @@ pub struct IssueEvent {
     pub now: Timestamp,
     /// What other locations said about it.
     pub votes: Votes,
+    /// The address that the site had.
+    pub address: Option<IpAddr>,
 }
 
 impl IssueEvent {
@@ -213,6 +222,10 @@ pub fn follow(
             Event::Opened { .. } => None,
             Event::Resolved { .. } => issue.snoozed_until,
         }),
+        address: match (&before, *event) {
+            (Some(issue), Event::Resolved { .. }) => issue.address,
+            (None, _) | (_, Event::Opened { .. }) => observed.address,
+        },
         notes: before.as_ref().map(|issue| issue.notes.clone()).unwrap_or_default(),
         acts: before.as_ref().map(|issue| issue.acts.clone()).unwrap_or_default(),
         created_at: before.as_ref().map_or(slot, |issue| issue.created_at),
@@ -470,6 +483,7 @@ mod tests {
             chosen_severity: None,
             now: at(slot) + jiff::SignedDuration::from_secs(1),
             votes: Votes::NoLocation,
+            address: None,
         };
         follow(before, &observed)
     }
@@ -501,6 +515,7 @@ mod tests {
             previous_check: Some(CheckPointer::row(check(FAILED))),
             last_evaluated_at: Some(at("2026-11-20T09:54:01Z")),
             snoozed_until: None,
+            address: None,
             notes: Vec::new(),
             acts: Vec::new(),
             created_at: at(OPENED),
@@ -595,6 +610,7 @@ mod tests {
                 chosen_severity: None,
                 now,
                 votes: Votes::NoLocation,
+                address: None,
             };
             follow(None, &observed).expect("no record").expect("a record")
         };

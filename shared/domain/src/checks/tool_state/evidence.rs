@@ -13,10 +13,17 @@ const WITH_EVIDENCE: [Fingerprint; 3] =
     [Fingerprint::StatusDown, Fingerprint::StatusExpectation, Fingerprint::StatusSlow];
 
 impl ToolChange {
-    /// Adds the part of the check's evidence that is kept: what each issue shows.
+    /// Adds the part of the check's evidence that is kept: what each issue shows, and the address of a site that goes
+    /// down.
     #[must_use]
     pub fn with_evidence(mut self, evidence: Option<&Evidence>, now: Timestamp) -> Self {
         let Some(evidence) = evidence else { return self };
+        let address = evidence.address.map(|address| address.ip());
+        let outages = self.events.iter_mut();
+        for event in outages.filter(|event| event.evaluation.fingerprint == Fingerprint::StatusDown)
+        {
+            event.address = address;
+        }
         for fingerprint in WITH_EVIDENCE {
             let Some(seen) = self.seen(fingerprint) else { continue };
             if let Some(marks) = self.state.evidence_marks(fingerprint) {

@@ -199,6 +199,7 @@ impl ToolState {
             chosen_severity,
             now,
             votes,
+            address: None,
         })
     }
 
