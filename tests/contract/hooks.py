@@ -120,7 +120,7 @@ RULES = re.compile(
             r"The key field (must differ from the other keys|matches .+)\.",
             r"The (name|url) field must differ from the (name|URL)s of other (channels|groups|sites)\.",
             r"The .+ field must be the key of a site in the document, or the URL of another site of the team\.",
-            r"The url field belongs to .+\.",
+            r"The (name|slug|url) field belongs to .+\.",
             r"The url must .+\.",
             # A blank text is as good as none.
             r"The (starts_at|selector) field is required\.",
