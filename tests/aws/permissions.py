@@ -77,8 +77,7 @@ EXCEPTIONS = [
     ("RedeliveryRole/*", "dynamodb:UpdateItem", "D#*", OVERTAKEN),
     ("IssuesAcknowledgeRole/*", "dynamodb:UpdateItem", "*", NO_PAGE),
     ("ConfigurationApplyRole/*", "dynamodb:PutItem", "T#*", OF_OTHERS),
-    ("ConfigurationApplyRole/*", "dynamodb:GetItem", "*", OF_OTHERS),
-    ("ConfigurationApplyRole/*", "dynamodb:B*", "D#*", OF_OTHERS),
+    ("ConfigurationApplyRole/*", "dynamodb:UpdateItem", "L#*", OF_OTHERS),
     ("ConfigurationApplyRole/*", "dynamodb:DeleteItem", "N#*", OF_OTHERS),
 ]
 
