@@ -20,8 +20,8 @@ async fn events_are_listed_newest_first() {
     }
     let page = browser.get(&path).await;
     let page = said(&page);
-    assert_eq!(page.matches("<li><span class=\"pill ").count(), 25);
-    let rows: Vec<&str> = page.split("<li><span class=\"pill ").skip(1).collect();
+    assert_eq!(page.matches("<li class=\"w\"><span class=\"pill ").count(), 25);
+    let rows: Vec<&str> = page.split("<li class=\"w\"><span class=\"pill ").skip(1).collect();
     // The last opening still lasts.
     assert!(
         rows[0].contains("11:23 UTC") && rows[0].contains("<span>Opened</span>"),
@@ -36,7 +36,7 @@ async fn events_are_listed_newest_first() {
     assert!(rows[1].contains(HARMLESS) && rows[1].contains("HTTP 503"), "{}", rows[1]);
     assert!(page.contains(&format!("rel=\"next\" href=\"{path}?page=2\"")), "{page}");
     let last = browser.get(&format!("{path}?page=3")).await;
-    assert_eq!(said(&last).matches("<li><span class=\"pill ").count(), 59 - 50);
+    assert_eq!(said(&last).matches("<li class=\"w\"><span class=\"pill ").count(), 59 - 50);
     assert!(said(&last).contains("rel=\"prev\"") && !said(&last).contains("rel=\"next\""));
 
     let issue = service.test.app.store.issues_of_site(site.partition()).await.expect("read")[0].id;

@@ -17,15 +17,16 @@ fn between<'p>(page: &'p str, start: &str, end: &str) -> &'p str {
 }
 
 /// A page's title, the state of its icon and its mark, the count in the navigation, and the seconds until its refresh.
-async fn frame(browser: &Browser<'_>, path: &str) -> [String; 4] {
+async fn frame(browser: &Browser<'_>, path: &str) -> [String; 5] {
     let response = browser.get(path).await;
     assert_eq!(response.status(), 200, "{path}");
     let page = body(&response);
     let state = between(page, "rel=\"icon\" href=\"/assets/icon-", "-");
-    assert_eq!(between(page, "class=\"mark ", "\""), state, "{page}");
+    let mark = between(page, "class=\"mark ", "\"");
     let count = text(between(page, "<span id=\"unacknowledged\">", "</a>"));
     let title = between(page, "<title>", "</title>").to_owned();
-    [title, state.to_owned(), count, between(page, "data-live=\"", "\"").to_owned()]
+    let every = between(page, "data-live=\"", "\"").to_owned();
+    [title, state.to_owned(), mark.to_owned(), count, every]
 }
 
 #[tokio::test]
@@ -35,8 +36,8 @@ async fn each_page_says_the_state_in_its_tab() {
     let mut browser = Browser::of(&service.test, watched.owner.user).await;
     let plan = format!("/teams/{team}/plan");
     for path in ["/", &plan] {
-        let [_, state, ..] = frame(&browser, path).await;
-        assert_eq!(state, "unknown", "nothing is checked");
+        let [_, state, mark, ..] = frame(&browser, path).await;
+        assert_eq!((&*state, &*mark), ("unknown", "unknown"), "nothing is checked");
     }
     let site = watched.site(&mut browser, 200).await;
     let page = format!("/sites/{site}");
@@ -49,7 +50,7 @@ async fn each_page_says_the_state_in_its_tab() {
             (&plan, "Plan".to_owned(), "30"),
         ] {
             let title = format!("{title} · Observers");
-            assert_eq!(frame(browser, path).await, [&title, state, count, every], "{path}");
+            assert_eq!(frame(browser, path).await, [&title, state, state, count, every], "{path}");
         }
     };
     shows(&browser, "is up", "up", "", "30").await;
@@ -59,7 +60,7 @@ async fn each_page_says_the_state_in_its_tab() {
     let count = "1 critical and not acknowledged";
     shows(&browser, "is down", "down", count, "15").await;
     let issue = format!("/issues/{}", watched.issue(site).await);
-    let [title, state, _, every] = frame(&browser, &issue).await;
+    let [title, state, _, _, every] = frame(&browser, &issue).await;
     assert_eq!(
         (&*title, &*state, &*every),
         (&*format!("{host} is down: HTTP 503 Service Unavailable · Observers"), "down", "15")
@@ -68,7 +69,7 @@ async fn each_page_says_the_state_in_its_tab() {
     shows(&browser, "is down", "down", "", "15").await;
     watched.check(site, 200).await;
     shows(&browser, "is up", "up", "", "30").await;
-    let [_, state, _, every] = frame(&browser, &issue).await;
+    let [_, state, _, _, every] = frame(&browser, &issue).await;
     assert_eq!([&*state, &*every], ["up", "30"], "it is over");
     sent_to(&browser.post(&format!("{page}/pause"), "").await);
     for path in ["/", &page] {
@@ -106,7 +107,7 @@ async fn a_member_of_several_teams_sees_the_count_of_the_team_that_a_site_belong
     let other = new_team(test, Plan::Agency).await.team;
     let place = Membership { team: other, user: watched.owner.user, role: Role::Owner };
     test.app.store.put_member(&place, None, Audit::None).await.expect("a member");
-    let [_, state, count, _] = frame(&browser, &format!("/sites/{site}")).await;
+    let [_, state, _, count, _] = frame(&browser, &format!("/sites/{site}")).await;
     assert_eq!([&*state, &*count], ["down", "1 critical and not acknowledged"]);
 }
 

@@ -10,7 +10,7 @@ mod value;
 use vedette_domain::checks::tool::RunReason;
 use vedette_domain::id::{CheckId, Trigger};
 
-pub(crate) use summary::{NO_CERTIFICATE, summary, summary_of, without_need};
+pub(crate) use summary::{NO_CERTIFICATE, NOT_NEEDED, summary, summary_of, without_need};
 
 /// What caused a check.
 const fn cause(check: CheckId) -> &'static str {

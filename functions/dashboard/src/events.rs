@@ -57,7 +57,7 @@ fn row(event: &TeamEvent, of: &IssueWithSite, clock: Clock<'_>) -> Markup {
         (TeamEventKind::Opened, _) => (Look::from(issue.severity()), "Opened"),
     };
     html! {
-        li {
+        li.w {
             (look.pill(what))
             div.grow {
                 a href={ "/issues/" (issue.id) } { bdi { (words::named(&event.summary, site)) } }
@@ -66,7 +66,7 @@ fn row(event: &TeamEvent, of: &IssueWithSite, clock: Clock<'_>) -> Markup {
                     @if let Some(lasted) = event.lasted { " · " (time::duration(lasted)) }
                 }
             }
-            span.quiet.small.n { (clock.instant(event.at)) }
+            span.quiet.small.at { (clock.instant(event.at)) }
         }
     }
 }

@@ -25,6 +25,7 @@ use vedette_domain::alerts::{Alert, Fact};
 use vedette_domain::id::{ChannelId, IssueId, UserId};
 use vedette_domain::input::Input as _;
 use vedette_domain::issues::input::NewNote;
+use vedette_domain::issues::opening::Opening;
 use vedette_domain::issues::past_tense::past;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::issues::{Fingerprint, IssueStatus, Problem, Severity};
@@ -222,7 +223,7 @@ async fn page(
     let issue = &access.stored.issue;
     let is_critical = issue.lifecycle.is_active() && issue.severity() == Severity::Critical;
     let heading = Heading::within(&*view.title)
-        .about(if is_critical { TabState::Down } else { TabState::Up })
+        .about_one(if is_critical { TabState::Down } else { TabState::Up })
         .below(format!("/teams/{}", site.team), "Sites")
         .below(format!("/sites/{}", site.id), &site.name);
     Ok(layout::team_page(context, (&access.team.team, NavTab::Sites), status, heading, &content))
@@ -318,6 +319,14 @@ impl<'a> IssueView<'a> {
         let all =
             counted(usize::try_from(all).unwrap_or(usize::MAX), "failed check", "failed checks");
         Some(if opened_after > 1 { format!("{all}, opened after {opened_after}") } else { all })
+    }
+
+    /// What an opening said, in the past tense if it is over.
+    fn told(&self, opening: &Opening) -> String {
+        match self.issue.lifecycle.is_active() && opening.opened_at == self.problem.opened_at {
+            true => opening.summary.clone(),
+            false => past(self.issue.id.fingerprint(), &opening.summary),
+        }
     }
 
     fn name_of(&self, user: UserId) -> Markup {
@@ -419,7 +428,7 @@ fn reopenings(view: &IssueView<'_>) -> Markup {
     let problems: Vec<Problem> =
         issue.problems().into_iter().rev().map(|problem| problem.or_ended(ended_at)).collect();
     let said = |problem: &Problem| match view.found.opening(problem.opened_at) {
-        Some(opening) => past(issue.id.fingerprint(), &opening.summary),
+        Some(opening) => view.told(opening),
         None => "The details are not kept.".to_owned(),
     };
     html! {
@@ -431,7 +440,7 @@ fn reopenings(view: &IssueView<'_>) -> Markup {
                     tbody {
                         @for problem in problems.iter().take(OPENINGS_SHOWN) {
                             tr {
-                                td.nb { (clock.instant(problem.began_at)) }
+                                td.nb { (clock.second(problem.began_at)) }
                                 td.nb {
                                     (time::duration(problem.lasted(clock.now)))
                                     @if problem.ended_at.is_none() { " so far" }

@@ -46,6 +46,8 @@ pub(crate) struct Heading {
     tab_title: Option<String>,
     /// The state of the sites that the page is about; otherwise, it is that of the team.
     about: Option<TabState>,
+    /// Whether these are only some of the team's sites.
+    is_about_some: bool,
     /// What the frame says about the team, if the page has read it itself.
     attention: Option<Attention>,
     /// Whether the page waits for first checks.
@@ -66,6 +68,7 @@ impl Heading {
             actions,
             tab_title: None,
             about: None,
+            is_about_some: false,
             attention: None,
             is_awaited: false,
             is_within: false,
@@ -103,6 +106,11 @@ impl Heading {
     /// The state of the sites that the page is about. While they are down or failing, the page is refreshed often.
     pub(crate) fn about(self, state: TabState) -> Self {
         Self { about: Some(state), ..self }
+    }
+
+    /// The state of the site that the page is about. The mark in the header shows that of the team.
+    pub(crate) fn about_one(self, state: TabState) -> Self {
+        Self { is_about_some: true, ..self.about(state) }
     }
 
     /// What the frame says about the team, on a page for [`Audience::Overview`](crate::surface::Audience::Overview).
@@ -302,15 +310,15 @@ fn member_page(
     // The answer to a form cannot be requested again.
     let is_live = status == StatusCode::OK && context.head.method != Method::POST;
     let every = if heading.is_urgent() { context.dashboard.urgent } else { REFRESH_SECONDS };
-    let watched = team.filter(|(team, _)| team.sites > 0);
-    let attention = watched.and(heading.attention);
-    let state = heading.about.or_else(|| attention.map(TabState::from));
-    let state = state.unwrap_or(TabState::Unknown);
+    let of_team =
+        heading.attention.zip(team).map(|(of, (team, _))| TabState::of_team(of, team.sites));
+    let state = heading.about.or(of_team).unwrap_or(TabState::Unknown);
+    let mark = of_team.filter(|_| heading.is_about_some).unwrap_or(state);
     let body = html! {
         header.bar {
             div.wrap {
                 div.top {
-                    a.brand href="/" { (look::mark(28, state)) span.wordmark { "Vedette" } span.hide { " home" } }
+                    a.brand href="/" { (look::mark(28, mark)) span.wordmark { "Vedette" } span.hide { " home" } }
                     @if let Some((team, _)) = team { (team_menu(&signed_in.caller, team)) }
                     (user_menu(context, &signed_in.caller))
                 }

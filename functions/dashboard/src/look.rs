@@ -141,6 +141,16 @@ impl TabState {
         worst
     }
 
+    /// The state of a team with so many sites, for a page that does not load them.
+    pub(crate) const fn of_team(attention: Attention, sites: u32) -> Self {
+        match attention {
+            Attention { is_critical: true, .. } => Self::Down,
+            Attention { is_failing: true, .. } => Self::Failing,
+            Attention { unchecked, .. } if unchecked >= sites as usize => Self::Unknown,
+            Attention { .. } => Self::Up,
+        }
+    }
+
     /// The class of the mark.
     const fn class(self) -> &'static str {
         match self {
@@ -148,17 +158,6 @@ impl TabState {
             Self::Failing => "failing",
             Self::Down => "down",
             Self::Unknown => "unknown",
-        }
-    }
-}
-
-/// What the frame of a team's pages shows, if the page is not about certain sites.
-impl From<Attention> for TabState {
-    fn from(attention: Attention) -> Self {
-        match attention {
-            Attention { is_critical: true, .. } => Self::Down,
-            Attention { is_failing: true, .. } => Self::Failing,
-            Attention { .. } => Self::Up,
         }
     }
 }

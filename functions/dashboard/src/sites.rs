@@ -10,8 +10,10 @@ pub(crate) mod selected;
 pub(crate) mod show;
 pub(crate) mod tags;
 
+use jiff::Timestamp;
 use maud::{Markup, html};
 use url::Url;
+use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::sites::site_state::SiteState;
 use vedette_domain::sites::site_url::SiteUrl;
 
@@ -26,6 +28,16 @@ pub(crate) const fn word(state: SiteState) -> &'static str {
         SiteState::Up => "Up",
         SiteState::Paused => "Paused",
     }
+}
+
+/// When the certificate of a site ends, as far as a check has found out.
+fn certificate_ends(state: &ToolState) -> Option<Timestamp> {
+    state.latest_completed().and(state.certificate_ends)
+}
+
+/// How many whole days are left of it.
+fn certificate_days(state: &ToolState, now: Timestamp) -> Option<i64> {
+    Some(certificate_ends(state)?.duration_since(now).as_hours().div_euclid(24))
 }
 
 /// A link to a monitored site. Its URL is always http or https.

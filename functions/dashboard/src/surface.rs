@@ -170,11 +170,12 @@ async fn admit(page: &Page, request: Request<'_>) -> Result<Option<SignedIn>, Ap
     Ok(signed_in)
 }
 
-/// The team on a page, if it is one of the caller's. A form reads its team itself, and again after each conflict.
+/// The teams on a page, of those that are the caller's. A form reads its team itself, and again after each conflict; the
+/// frame is for the page that refuses it. The function for accounts may not read what the frame shows.
 ///
 /// The path of a page about a site does not name its team, so it may be any of the caller's. Most users have one.
 fn shown_teams(page: &Page, parameters: &PathParameters, caller: &Caller) -> ShownTeams {
-    if page.method != Method::GET {
+    if page.function == Function::Accounts {
         return ShownTeams::default();
     }
     let own = || caller.memberships.iter().map(|place| place.team);
@@ -190,7 +191,7 @@ fn shown_teams(page: &Page, parameters: &PathParameters, caller: &Caller) -> Sho
         | Endpoint::IssueIfSignedIn(..) => own().collect(),
         _ => team.into_iter().collect(),
     };
-    ShownTeams { team, framed }
+    ShownTeams { team: team.filter(|_| page.method == Method::GET), framed }
 }
 
 /// Whether a browser asks for a page that does not exist. Programs get the API's error instead.

@@ -26,7 +26,7 @@ use vedette_store::Store;
 
 use super::openings::Openings;
 use super::outcome::CheckOutcome;
-use super::{cause, summary_of};
+use super::{NOT_NEEDED, cause, summary_of, without_need};
 use crate::clock::Clock;
 use crate::form::{Choice, FormInput, capitalized};
 use crate::layout::{Heading, NavTab};
@@ -241,11 +241,12 @@ impl List<'_> {
                 (layout::columns("Checks, newest first", &["Outcome", "When", "Tool", "Result", "Reason"]))
                 tbody {
                     @for (check, outcome) in checks.iter().zip(outcomes) {
-                        @let look = outcome.map_or(Look::Pending, CheckOutcome::look);
-                        @let has_rail = matches!(outcome, Some(CheckOutcome::Failed | CheckOutcome::NotRun));
+                        @let is_needed = without_need(check, stored).is_none();
+                        @let look = if is_needed { outcome.map_or(Look::Pending, CheckOutcome::look) } else { Look::Paused };
+                        @let has_rail = is_needed && matches!(outcome, Some(CheckOutcome::Failed | CheckOutcome::NotRun));
                         @let issue = openings.of(check.id).filter(|_| outcome == Some(CheckOutcome::Failed));
                         tr class=[has_rail.then(|| format!("lead {}", look.class()))] {
-                            td.nb { (look.bare(outcome.map_or("Running", CheckOutcome::word))) }
+                            td.nb { (look.bare(if is_needed { outcome.map_or("Running", CheckOutcome::word) } else { NOT_NEEDED })) }
                             td { a href={ "/checks/" (check.id) } { (self.clock.second(check.id.created_at())) } }
                             td { (words::tool(check.id.tool())) }
                             td {

@@ -11,8 +11,13 @@ use vedette_domain::sites::settings::DnsRecordType;
 use vedette_probe::dns::NO_DOMAIN;
 use vedette_store::SiteWithTools;
 
+use crate::words::counted;
+
 /// What a check of a certificate found on a site that needs none.
 pub(crate) const NO_CERTIFICATE: &str = "No certificate: this site uses http";
+
+/// The word for a check that can't have a result.
+pub(crate) const NOT_NEEDED: &str = "Not needed";
 
 /// Why a check without a result can't have one, if that is because of the site's URL: a valid certificate, if the site
 /// needs none, or DNS records of an IP address.
@@ -98,7 +103,9 @@ fn dns(result: &DnsResult) -> Markup {
 }
 
 fn links(result: &LinksResult) -> Markup {
-    html! { (result.found) " broken of " (result.crawl.links) " links on " (result.crawled) " pages" }
+    let links = counted(result.crawl.links as usize, "link", "links");
+    let pages = counted(result.crawled as usize, "page", "pages");
+    html! { (result.found) " broken of " (links) " on " (pages) }
 }
 
 fn performance(result: &PerformanceResult) -> Markup {

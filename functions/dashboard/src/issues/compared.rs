@@ -154,7 +154,8 @@ fn columns(view: &IssueView<'_>) -> Vec<Column> {
             }
             _ => vec![("Result", summary(check))],
         };
-        facts.extend(of_evidence(evidence));
+        // Not every response is kept.
+        facts.extend(of_evidence(evidence.filter(|kept| kept.check == check.id)));
         Column { head, check: Some(check.id), facts }
     };
     if let Some(good) = found.checks.last_good.and_then(|id| found.checks.read.get(&id)) {

@@ -75,9 +75,11 @@ pub(crate) async fn list(
         (shown_issues(&issues, wanted, clock))
         (paging.links(&|page| format!("/teams/{id}/issues?state={}{page}", wanted.as_str())))
     };
-    let heading = Heading::new(match counts[0] {
-        0 => "No open issues".to_owned(),
-        open => counted(open, "open issue", "open issues"),
+    let heading = Heading::new(match (wanted, counts) {
+        (StateFilter::Open, [0, _]) => "No open issues".to_owned(),
+        (StateFilter::Open, [open, _]) => counted(open, "open issue", "open issues"),
+        (StateFilter::Resolved, [_, 0]) => "No resolved issues".to_owned(),
+        (StateFilter::Resolved, [_, over]) => counted(over, "resolved issue", "resolved issues"),
     });
     Ok(layout::team_page(context, (&team.team, NavTab::Issues), StatusCode::OK, heading, &content))
 }

@@ -27,7 +27,9 @@ pub(super) fn facts(
     let plain = |text: &str| html! { bdi { (text) } };
     fact("Response", number("code").map(response));
     fact("Error", text("error").map(plain));
-    fact("Response time", number("response_time").map(|ms| milliseconds(ms, None)));
+    let has_answer = number("code").is_some_and(|code| code >= 1.0);
+    let response_time = number("response_time").filter(|_| has_answer);
+    fact("Response time", response_time.map(|ms| milliseconds(ms, None)));
     let unmet = measured.get("unmet").and_then(Value::as_array).into_iter().flatten();
     fact("Not as expected", unmet_messages(unmet.filter_map(Value::as_str)));
     fact(

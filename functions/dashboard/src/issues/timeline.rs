@@ -10,7 +10,6 @@ use vedette_domain::input::Input as _;
 use vedette_domain::issues::act::{Act, ActKind};
 use vedette_domain::issues::input::NewNote;
 use vedette_domain::issues::note::Note;
-use vedette_domain::issues::past_tense::past;
 use vedette_domain::issues::{TimelineEntry, TimelineKey};
 
 use super::IssueView;
@@ -96,7 +95,7 @@ fn changed(view: &IssueView<'_>, of: &TimelineEntry) -> Markup {
         }
         @if let Some(opening) = opening {
             p.quiet.small {
-                a href={ "/checks/" (opening.check) } { (words::named(&past(view.issue.id.fingerprint(), &opening.summary), view.site)) }
+                a href={ "/checks/" (opening.check) } { (words::named(&view.told(opening), view.site)) }
             }
         }
     };

@@ -4,7 +4,8 @@ use jiff::SignedDuration;
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use url::form_urlencoded::byte_serialize;
-use vedette_domain::checks::history::{DayUptime, Downtime, day_start};
+use vedette_domain::accounts::team::Team;
+use vedette_domain::checks::history::{Downtime, day_of, day_start};
 use vedette_domain::checks::report::outage_days;
 use vedette_domain::id::TeamId;
 use vedette_domain::issues::outage::{Cause, OutageRecord};
@@ -47,7 +48,7 @@ pub(super) fn page(
             }))
         }
         (figures(outages))
-        (days(filter, outages, clock))
+        (days(&team.team, filter, outages, clock))
         @if !outages.found.is_empty() { (table(outages, &outages.found[paging.range()], clock)) }
         (paging.links(&|page| address(id, "outages", filter) + page))
     };
@@ -156,14 +157,15 @@ fn figures(outages: &Outages) -> Markup {
     }
 }
 
-fn days(filter: &OutageFilter, outages: &Outages, clock: Clock<'_>) -> Markup {
+fn days(team: &Team, filter: &OutageFilter, outages: &Outages, clock: Clock<'_>) -> Markup {
     let problems: Vec<_> = outages.found.iter().map(|found| found.outage.problem()).collect();
     let days: Vec<_> = outage_days(filter.span, &problems, clock.now)
         .into_iter()
         .map(|day| {
             let bar = match day.outages {
-                0 => Bar::from(DayUptime::Up),
-                _ => Bar::from(DayUptime::Down(Downtime::of_duration(day.down))),
+                0 if day.date < day_of(team.created_at) => Bar::Unknown,
+                0 => Bar::Up,
+                _ => Bar::Down(Downtime::of_duration(day.down)),
             };
             (bar, day)
         })

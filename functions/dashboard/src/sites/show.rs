@@ -250,7 +250,7 @@ fn heading(view: &SiteView<'_>) -> Heading {
     let is_critical = view.active().any(|issue| issue.severity() == Severity::Critical);
     Heading::new(&*site.name)
         .titled(format!("{} {}", site.name, headline::are(1, view.state)))
-        .about(TabState::of(is_critical, [view.state]))
+        .about_one(TabState::of(is_critical, [view.state]))
         .awaiting(view.state == SiteState::Unknown)
         .below(format!("/teams/{}", site.team), "Sites")
         .state(Look::from(view.state).pill(word(view.state)))

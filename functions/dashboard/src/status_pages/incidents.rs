@@ -146,6 +146,7 @@ async fn page(
     let clock = context.clock(Some(team));
     let content = html! {
         @if refused.is_none() { (layout::notice(context, &NOTICES)) }
+        (layout::managed(of.managed_by.as_ref()))
         @for incident in &open { (one((of, clock), incident, may_write, &Markup::default())) }
         @if may_write { (new_incident(of, refused)) }
         @if !over.is_empty() {

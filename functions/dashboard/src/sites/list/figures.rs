@@ -11,6 +11,7 @@ use vedette_domain::sites::site_state::SiteState;
 use super::{Listed, SitesView};
 use crate::chart::{self, Trouble};
 use crate::look::Look;
+use crate::sites::certificate_days;
 use crate::words;
 
 const HOUR: f64 = 3_600.0;
@@ -58,11 +59,6 @@ pub(super) fn uptime(status: &ToolState, retention: Retention) -> Option<Percent
     status.recent_checks(COUNTED_DAYS, retention).and_then(CheckCount::uptime)
 }
 
-/// When the certificate of a site ends, as far as a check has found out.
-pub(super) fn certificate_ends(state: &ToolState) -> Option<Timestamp> {
-    state.latest_completed().and(state.certificate_ends)
-}
-
 /// Since when the site does not answer, in hours before now.
 fn trouble(site: &Listed<'_>, status: Option<&ToolState>, now: Timestamp) -> Option<Trouble> {
     let ago = |since: Timestamp| now.duration_since(since).as_secs_f64() / HOUR;
@@ -78,7 +74,7 @@ fn trouble(site: &Listed<'_>, status: Option<&ToolState>, now: Timestamp) -> Opt
 }
 
 fn days_left(site: &Listed<'_>, state: &ToolState, now: Timestamp) -> Option<Markup> {
-    let days = certificate_ends(state)?.duration_since(now).as_hours().div_euclid(24);
+    let days = certificate_days(state, now)?;
     let issue = site.issues.iter().find(|issue| issue.fingerprint.tool() == Tool::Ssl);
     let look = issue.map(|issue| Look::from(issue.severity()).class());
     let words = match days {

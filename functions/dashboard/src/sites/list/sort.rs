@@ -9,10 +9,11 @@ use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::Partition;
 use vedette_domain::sites::list_order::{ListOrder, SortKey};
 
-use super::figures::{certificate_ends, response, uptime};
+use super::figures::{response, uptime};
 use super::{Listed, SiteFilter, SitesView};
 use crate::form::capitalized;
 use crate::look::Icon;
+use crate::sites::certificate_ends;
 use crate::words::grouped;
 
 /// What the list is sorted by, in a sentence.

@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 use vedette_domain::checks::check::{CertificateInfo, CertificateKey, Check, SslResult};
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::sites::settings::HTTPS_PORT;
 use vedette_store::SiteWithTools;
 
@@ -10,10 +11,12 @@ use crate::checks::{NO_CERTIFICATE, without_need};
 use crate::clock::Clock;
 use crate::layout;
 use crate::look::Look;
+use crate::sites::certificate_days;
 
 pub(super) fn part(check: Option<&Check>, stored: &SiteWithTools, clock: Clock<'_>) -> Markup {
     let Some((check, result)) = read::<SslResult>(check) else { return Markup::default() };
     let shown = |text: &Option<String>| Some(clock.certificate_time(text.as_deref()?));
+    let days = stored.tools.get(&Tool::Ssl).and_then(|state| certificate_days(state, clock.now));
     let port = result.port.unwrap_or(HTTPS_PORT);
     html! {
       section.card #certificate {
@@ -42,7 +45,7 @@ pub(super) fn part(check: Option<&Check>, stored: &SiteWithTools, clock: Clock<'
             (fact("Issued by", result.issuer.as_deref()))
             (fact("Valid from", shown(&result.valid_from).as_deref()))
             (fact("Valid until", shown(&result.valid_to).as_deref()))
-            @if result.valid_to.is_some() { dt { "Days left" } dd { (result.days_left) } }
+            @if let Some(days) = days { dt { "Days left" } dd { (days) } }
             (fact("Address", result.ip.as_deref()))
             @if let Some(port) = result.port { dt { "Port" } dd { (port) } }
         }

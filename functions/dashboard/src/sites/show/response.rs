@@ -138,7 +138,7 @@ impl Scale {
         let all = self.to.duration_since(self.from).as_secs();
         let days = all / DAY.as_secs();
         let has_times = range == Range::Day || days < 2;
-        let count = if has_times { TICKS } else { TICKS.min(days) };
+        let count = if has_times { all / MINUTE.as_secs() } else { days }.clamp(1, TICKS);
         let at = |part: i64| {
             let at = self.from.saturating_add(SignedDuration::from_secs(all * part / count));
             at.unwrap_or(clock.now)
@@ -223,12 +223,14 @@ pub(super) fn part(view: &SiteView<'_>) -> Markup {
                         (drawn(&scale, &points, reach, &bands, view))
                         div.row.far.m2 {
                             div.legend {
-                                span { i.ln {} (scale.what) " of each " (scale.unit) }
-                                @if range == Range::Day {
-                                    span { i.ln.p95 {} "95th percentile" }
-                                    span { i.pt {} "Check" }
-                                    @if has_failures { span.failing { i {} "Failed check" } }
+                                @if !points.is_empty() {
+                                    span { i.ln {} (scale.what) " of each " (scale.unit) }
+                                    @if range == Range::Day {
+                                        span { i.ln.p95 {} "95th percentile" }
+                                        span { i.pt {} "Check" }
+                                    }
                                 }
+                                @if has_failures { span.failing { i {} "Failed check" } }
                                 @if points.iter().any(|point| point.phases.is_some()) {
                                     @for (part, name) in PHASE_NAMES.iter().enumerate() {
                                         span class={ "ph " (chart::part_class(part)) } { i {} (name) }

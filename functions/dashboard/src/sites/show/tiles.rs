@@ -10,6 +10,7 @@ use vedette_domain::checks::tool::Tool;
 use super::range::Range;
 use super::timings::percentile;
 use super::{SiteView, read, tools};
+use crate::sites::certificate_days;
 use crate::words;
 
 const WEEK: usize = 7;
@@ -95,12 +96,13 @@ fn response_tile(view: &SiteView<'_>) -> Option<Markup> {
 
 fn certificate_tile(view: &SiteView<'_>) -> Option<Markup> {
     let (_, result) = read::<SslResult>(view.newest(Tool::Ssl))?;
+    let days = certificate_days(view.access.stored.tools.get(&Tool::Ssl)?, view.clock.now)?;
     let day = |end: &str| end.split(' ').next().unwrap_or_default().to_owned();
     let end = day(result.valid_to.as_deref()?);
     Some(html! {
         a.card.tile href="#certificate" {
             h3 { "Certificate" }
-            p.big { (result.days_left) " " small { @if result.days_left == 1 { "day left" } @else { "days left" } } }
+            p.big { (days) " " small { @if days == 1 { "day left" } @else { "days left" } } }
             p.quiet.small {
                 @match &result.first_to_expire {
                     Some(first) => { "Expires " (end) ", its chain " (day(&first.valid_to)) }

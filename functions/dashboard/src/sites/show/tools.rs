@@ -10,8 +10,9 @@ use vedette_domain::issues::record::Issue;
 use vedette_domain::sites::site_state::SiteState;
 
 use super::{SiteView, read};
-use crate::checks::{summary_of, without_need};
+use crate::checks::{NOT_NEEDED, summary_of, without_need};
 use crate::look::Look;
+use crate::sites::certificate_days;
 use crate::{look, words};
 
 pub(super) fn part(view: &SiteView<'_>) -> Markup {
@@ -24,6 +25,16 @@ pub(super) fn part(view: &SiteView<'_>) -> Markup {
             }
             div.g5 { @for tool in Tool::ALL { (card(view, tool)) } }
         }
+    }
+}
+
+/// What the newest check found. The days of a valid certificate are counted from now, as elsewhere on the page.
+fn said(view: &SiteView<'_>, check: &Check, look: Look) -> Markup {
+    let stored = &view.access.stored;
+    let days = stored.tools.get(&Tool::Ssl).filter(|_| check.id.tool() == Tool::Ssl);
+    match days.and_then(|state| certificate_days(state, view.clock.now)) {
+        Some(days) if look == Look::Up => html! { "Valid, " (days) " days left" },
+        _ => summary_of(check, stored),
     }
 }
 
@@ -40,13 +51,13 @@ fn card(view: &SiteView<'_>, tool: Tool) -> Markup {
             let active = view.active().filter(|issue| issue.id.fingerprint().tool() == tool);
             let active: Vec<&Issue> = active.collect();
             let (look, word) = match without_need(check, &view.access.stored) {
-                Some(_) if active.is_empty() => (Look::Paused, "Not needed"),
+                Some(_) if active.is_empty() => (Look::Paused, NOT_NEEDED),
                 _ => standing(check, &active, view.state == SiteState::Failing),
             };
             html! {
                 a.card.tool.flat href={ "/checks/" (check.id) } {
                     div.row { (title) (look.bare(word)) }
-                    p { (summary_of(check, &view.access.stored)) }
+                    p { (said(view, check, look)) }
                     p.quiet {
                         (view.clock.ago(check.id.created_at())) " · "
                         @if is_on { (cadence) } @else { "Off" }
