@@ -1,7 +1,8 @@
 """Packs one binary into all artifacts for which there is no other tool.
 
     artifacts.py unpack WHEEL STAGE                  takes the binary and the bill of materials out of the wheel
-    artifacts.py pack STAGE TARGET VERSION OUTPUT    an archive, packages for npm, an image and compose.yaml
+    artifacts.py pack STAGE TARGET VERSION OUTPUT    an archive, packages for npm, an image, compose.yaml and the schema
+                                                     of vedette.yaml
     artifacts.py browser STAGE TARGET VERSION ROOT OUTPUT    an image with a browser, on a root made by mmdebstrap
     artifacts.py sums OUTPUT                         the list of checksums
 
@@ -284,6 +285,7 @@ def pack(stage, target, version, output):
     name = f"vedette-{version}-{target}"
     (output / f"{name}.tar.gz").write_bytes(archive(stage, name))
     shutil.copy(stage / "bill.cdx.json", output / f"{name}.cdx.json")
+    shutil.copy(ROOT / "docs/reference/vedette.schema.json", output)
     if not target.endswith("-musl"):
         npm(stage, processor, system, version, output)
     if target.endswith("-linux-gnu"):

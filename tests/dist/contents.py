@@ -158,6 +158,7 @@ def main(artifacts):
     depends = subprocess.run(["dpkg-deb", "--field", package, "Depends"], capture_output=True, text=True, check=True).stdout
     assert f"libc6 (>= {'.'.join(map(str, GLIBC))})" in depends, depends
     compose((artifacts / "compose.yaml").read_text(), images)
+    assert "$schema" in json.loads((artifacts / "vedette.schema.json").read_text())
     print(f"  one program in {1 + len(programs)} packages, which lists {len(contained)} dependencies and needs glibc {needed}; "
           f"{listed} components in the bill of materials, {pages} manual pages, {len(completions)} completions")
 

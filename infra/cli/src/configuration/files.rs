@@ -4,13 +4,18 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use serde_json::Value;
 use vedette_document::{
     DocumentFile, DocumentProblem, Place, Reference, Secrecy, TEXT_MAX, TeamDocument,
 };
 use vedette_domain::configuration::{is_secret, may_be_secret};
+use vedette_http::body::BODY_MAX;
 use vedette_runtime::config::environment;
 
 use crate::Failure;
+
+/// The longest document with its defaults, in bytes of JSON: a request without its other fields.
+const DOCUMENT_MAX: usize = BODY_MAX - 1024;
 
 /// The longest secret of a file, in bytes: longer than any that a field may have.
 const SECRET_MAX: usize = 64 * 1024;
@@ -54,7 +59,14 @@ impl Files {
         let sources = names.iter().zip(&self.0);
         let sources: Vec<_> =
             sources.map(|(name, (_, text))| DocumentFile { name, text }).collect();
-        TeamDocument::read(&sources, secrecy).map_err(|problems| refused(&problems))
+        let document =
+            TeamDocument::read(&sources, secrecy).map_err(|problems| refused(&problems))?;
+        let long = Value::Object(document.value().clone()).to_string().len();
+        if long > DOCUMENT_MAX {
+            let most = format!("{long} bytes with its defaults; the limit is {DOCUMENT_MAX}");
+            return Err(Failure::Usage(format!("the document has {most}")));
+        }
+        Ok(document)
     }
 }
 

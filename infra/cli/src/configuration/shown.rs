@@ -186,3 +186,19 @@ fn names(mut names: Vec<String>) -> String {
     let shown = printable(&names.join(", "));
     if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn on_aws_a_plan_ends_with_the_difference_in_dollars() {
+        let checks = json!({ "before": 1_000_000, "after": 600_000 });
+        let answer = json!({ "effects": { "checks_per_month": checks } });
+        let shown = Shown { answer, is_planned: true, million_dollars: Some(MILLION_DOLLARS) };
+        let expected = "No changes.\n\
+            Checks a month: 1000000 before, 600000 after.\n\
+            Change in cost a month: -1.04 dollars.\n";
+        assert_eq!(shown.text(), expected);
+    }
+}
