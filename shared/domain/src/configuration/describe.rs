@@ -119,7 +119,8 @@ pub(super) const URL: &str = "url";
 /// The access token of a channel.
 pub(super) const TOKEN: &str = "token";
 
-pub(super) fn site(site: &Site) -> Described {
+/// A site. A cadence that the plan slows down is as in answers, so that the document can be applied.
+pub(super) fn site(site: &Site, plan: Plan) -> Described {
     let mut described = Described::default();
     described.put("url", &site.url);
     if site.name != site.url.generated_name() {
@@ -131,7 +132,7 @@ pub(super) fn site(site: &Site) -> Described {
     described.put("pinned", site.pinned);
     described.put("dns_expected_records", &site.expected_records);
     let mut settings = Described::default();
-    settings.put("tools", &site.overrides.tools);
+    settings.put("tools", site.overrides.tools.on_plan(plan));
     if let Some(header) = &site.overrides.request_header {
         settings.put("request_header", json!({ "name": header.name }));
         described.hide(HEADER, &header.value);

@@ -53,7 +53,7 @@ pub fn export(current: &Current<'_>, name: Option<&str>, now: Timestamp) -> Map<
     let list = sites.iter().filter(|site| is_own(&site.managed_by)).map(|site| {
         let key = exporter.key(site.managed_by.as_ref(), site.url.domain());
         references.add(site.id, &site.url, &key);
-        exporter.object(key, describe::site(site))
+        exporter.object(key, describe::site(site, *plan))
     });
     lists.push((ObjectKind::Site, list.collect()));
     for site in *sites {

@@ -535,8 +535,9 @@ impl Planner<'_> {
 
     /// What objects of the team have that only one may have.
     fn held(&self) -> BTreeSet<Unique> {
-        let Current { sites, channels, pages, .. } = self.current;
-        let of_sites = sites.iter().map(|site| unique(ObjectKind::Site, &describe::site(site)));
+        let Current { plan, sites, channels, pages, .. } = self.current;
+        let of_sites =
+            sites.iter().map(|site| unique(ObjectKind::Site, &describe::site(site, *plan)));
         let of_channels =
             channels.iter().map(|channel| unique(ObjectKind::Channel, &describe_channel(channel)));
         let of_pages = pages

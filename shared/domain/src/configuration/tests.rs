@@ -27,6 +27,7 @@ fn now() -> Timestamp {
 #[derive(Debug, Clone)]
 struct Objects {
     team: Team,
+    plan: TeamPlan,
     settings: Settings,
     sites: Vec<Site>,
     channels: Vec<Channel>,
@@ -40,6 +41,7 @@ impl Objects {
         let team = Team::new(TeamId(Uuid::from_u128(1)), "Shop & Co", TeamPlan::Agency, now());
         Self {
             team,
+            plan: TeamPlan::Agency,
             settings: Settings::defaults(TeamPlan::Agency),
             sites: Vec::new(),
             channels: Vec::new(),
@@ -52,7 +54,7 @@ impl Objects {
     fn current(&self) -> Current<'_> {
         Current {
             team: &self.team,
-            plan: TeamPlan::Agency,
+            plan: self.plan,
             settings: &self.settings,
             sites: &self.sites,
             channels: &self.channels,
@@ -618,6 +620,26 @@ fn a_secret_that_is_not_known_stays() {
         ),
         ["Update channel push [token]"]
     );
+}
+
+#[test]
+fn a_cadence_that_the_plan_slows_down_is_exported_as_it_is_read_and_not_lost() {
+    let mut team = Objects::new();
+    let tools = json!({ "status": { "cadence_minutes": 1 }, "ssl": { "cadence_minutes": 60 } });
+    let fast = json!({ "key": "a", "url": "https://one.example", "monitoring_settings": { "tools": tools } });
+    team.apply(&of_sites(&json!([fast])), Prune::Never);
+    team.plan = TeamPlan::Starter;
+    team.settings = Settings::defaults(TeamPlan::Starter);
+    let mut exported = Value::from(export(&team.current(), None, now()));
+    let tools = &exported["sites"][0]["monitoring_settings"]["tools"];
+    assert_eq!(
+        tools,
+        &json!({ "status": { "cadence_minutes": 30 }, "ssl": { "cadence_minutes": 60 } })
+    );
+    assert_eq!(team.plan(&exported, Prune::Few).expect("a plan").changes, []);
+    exported["sites"][0]["notes"] = "Fast".into();
+    team.apply(&exported, Prune::Few);
+    assert_eq!(team.sites[0].overrides.tools.status.cadence_minutes, Some(1));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::expectations::{CONTENT_TYPE_DEFAULT, Expectations, PostRequest};
 use crate::id::SiteId;
 use crate::input::{FieldRule as _, FlagRule, read_beside};
 use crate::sites::input::NewSite;
-use crate::sites::settings::{SiteOverrides, TEAM_PATH, parse_site_overrides};
+use crate::sites::settings::{Settings, SiteOverrides, TEAM_PATH, parse_site_overrides};
 use crate::sites::site::Site;
 use crate::sites::site_url::SiteUrl;
 use crate::validation::{Errors, Field, Fields};
@@ -27,7 +27,7 @@ struct WantedSite {
 
 impl Planner<'_> {
     pub(super) fn sites(&mut self) {
-        let sites = self.current.sites;
+        let (sites, plan) = (self.current.sites, self.current.plan);
         self.sites = sites.iter().map(|site| (site.id, site.clone())).collect();
         let url_of = |entry: &Entry| {
             SiteUrl::parse(text_of(entry, "url")).ok().map(|url| url.as_str().to_owned())
@@ -57,7 +57,7 @@ impl Planner<'_> {
             self.references.add_other(site.id, &site.url);
         }
         for (entry, before, after) in planned {
-            let described = describe::site(&after);
+            let described = describe::site(&after, plan);
             let is_managed = before.is_some_and(|before| before.managed_by == after.managed_by);
             let name = after.name.clone();
             self.sites.insert(after.id, after.clone());
@@ -65,7 +65,7 @@ impl Planner<'_> {
                 None => ChangeStep::CreateSite(Box::new(after)),
                 Some(_) => ChangeStep::SaveSite(Box::new(after)),
             };
-            let before = before.map(describe::site);
+            let before = before.map(|site| describe::site(site, plan));
             self.change(
                 ObjectKind::Site,
                 &entry,
@@ -76,7 +76,7 @@ impl Planner<'_> {
             );
         }
         for site in matches.gone {
-            let described = describe::site(site);
+            let described = describe::site(site, plan);
             let step = ChangeStep::DeleteSite(site.id);
             let by = site.managed_by.as_ref();
             self.remove(ObjectKind::Site, (&site.name, &described), by, step);
@@ -84,7 +84,7 @@ impl Planner<'_> {
                 self.sites.remove(&site.id);
             }
         }
-        let most = self.current.plan.limits().sites;
+        let most = plan.limits().sites;
         let most = most.map_or(usize::MAX, |most| most as usize);
         self.limit(ObjectKind::Site, sites.len(), most, "the plan");
     }
@@ -136,6 +136,8 @@ impl Planner<'_> {
                 ),
             }
         }
+        let read = Settings::resolve(&self.settings, &kept.overrides, self.current.plan);
+        let overrides = kept.overrides.keeping_cadences(overrides, &read);
         let expected_records = new.dns_expected_records.unwrap_or_default();
         // Without expected records, the next check learns them again.
         let clears = expected_records.is_empty() && !kept.expected_records.is_empty();

@@ -13,6 +13,7 @@ use super::tools::{
     DnsOverrides, LinksOverrides, PerformanceOverrides, SslOverrides, StatusOverrides,
     ToolSettings, Tools, of_tool,
 };
+use crate::accounts::plan::Plan;
 use crate::checks::tool::Tool;
 
 /// What a site sets differently from its team.
@@ -120,6 +121,17 @@ impl ToolsOverrides {
     /// Whether the site itself enables or disables a tool.
     pub const fn enabled(&self, tool: Tool) -> Option<bool> {
         *of_tool!([&] self.enabled, tool)
+    }
+
+    /// The same overrides as far as the plan allows them.
+    #[must_use]
+    pub(crate) fn on_plan(&self, plan: Plan) -> Self {
+        let mut allowed = self.clone();
+        for tool in Tool::ALL {
+            let cadence = allowed.cadence_mut(tool);
+            *cadence = cadence.map(|minutes| minutes.max(plan.minimum_cadence_minutes(tool)));
+        }
+        allowed
     }
 
     const fn cadence_mut(&mut self, tool: Tool) -> &mut Option<u32> {
