@@ -2,7 +2,10 @@
 
 use mail_parser::MessageParser;
 use serde_json::Value;
-use vedette_domain::alerts::channel::{PublicTarget, discord, ntfy, slack, teams};
+use vedette_domain::alerts::channel::{
+    PublicTarget, discord, google_chat, gotify, matrix, mattermost, ntfy, pushover, slack, teams,
+    telegram,
+};
 use vedette_domain::alerts::mail::{self, Envelope};
 use vedette_domain::alerts::{Alert, AlertKind};
 
@@ -24,6 +27,14 @@ impl Reading {
             PublicTarget::Discord { .. } => of_discord(&json(&discord::message(alert))),
             PublicTarget::Teams { .. } => of_teams(&json(&teams::message(alert))),
             PublicTarget::Ntfy { .. } => of_ntfy(&json(&ntfy::message(alert, "alerts"))),
+            PublicTarget::GoogleChat { .. } => of_google_chat(&json(&google_chat::message(alert))),
+            PublicTarget::Mattermost { .. } => of_mattermost(&json(&mattermost::message(alert))),
+            PublicTarget::Matrix { .. } => of_text(&json(&matrix::message(alert, None))["body"]),
+            PublicTarget::Telegram { .. } => {
+                of_text(&json(&telegram::message(alert, "-100", None))["text"])
+            }
+            PublicTarget::Pushover { .. } => of_ntfy(&pushover::message(alert)),
+            PublicTarget::Gotify { .. } => of_ntfy(&json(&gotify::message(alert))),
             PublicTarget::Webhook { .. } => panic!("nobody reads it"),
         }
     }
@@ -106,6 +117,26 @@ fn of_discord(message: &Value) -> Reading {
     let embed = &message["embeds"][0];
     let shown = |value: &Value| text(value).replace('\\', "");
     Reading { title: shown(&embed["title"]), lines: lines(&shown(&embed["description"])) }
+}
+
+fn of_google_chat(message: &Value) -> Reading {
+    let shown = |text: &str| text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+    let of = &message["cardsV2"][0]["card"]["sections"][0]["widgets"][0]["textParagraph"]["text"];
+    let all = shown(&text(of).replace("<br>", "\n"));
+    Reading { title: text(&message["text"]).to_owned(), lines: lines(&all) }
+}
+
+fn of_mattermost(message: &Value) -> Reading {
+    let shown = text(&message["attachments"][0]["text"]).replace(['\\', '\u{2060}'], "");
+    let mut all = lines(&shown).into_iter();
+    let title = all.next().expect("a title").replace("**", "");
+    Reading { title, lines: all.collect() }
+}
+
+/// A text whose first line is the title.
+fn of_text(message: &Value) -> Reading {
+    let mut all = lines(&text(message).replace('\u{2060}', "")).into_iter();
+    Reading { title: all.next().expect("a title"), lines: all.collect() }
 }
 
 fn of_teams(message: &Value) -> Reading {

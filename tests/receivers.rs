@@ -122,8 +122,8 @@ impl Transport for Receivers {
             Recipient::Channel { channel, .. } => inner.answers.get(&channel.id),
             Recipient::Address(to) => inner.of_mails_to.get(to).or(inner.of_mails.as_ref()),
         };
-        let outcome = outcome.cloned().unwrap_or(SendOutcome::Delivered);
-        if outcome != SendOutcome::Delivered {
+        let outcome = outcome.cloned().unwrap_or(SendOutcome::DELIVERED);
+        if outcome != SendOutcome::DELIVERED {
             return outcome;
         }
         let message = match (to, outgoing) {

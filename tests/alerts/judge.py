@@ -30,11 +30,11 @@ sent = json.loads((pathlib.Path(sys.argv[1]) / "sent.json").read_text())["ntfy"]
 assert len(sent) >= 4, "too little was sent"
 for one in sent:
     assert one["path"] == "/", "messages in JSON go to the root of the server"
-    assert one["headers"]["authorization"] == "Bearer tk_secret", one["headers"]
+    assert one["headers"]["authorization"] == "Bearer s3cret-token", one["headers"]
     assert len(one["body"].encode()) <= 2 * 4096, "more of JSON is not read"
     body = json.loads(one["body"])
     assert set(body) <= {"topic", "message", "title", "tags", "priority", "click"}, body
-    assert re.fullmatch("[-_A-Za-z0-9]{1,64}", body["topic"]) and body["topic"] == "secret-topic", body
+    assert re.fullmatch("[-_A-Za-z0-9]{1,64}", body["topic"]) and body["topic"] == "s3cret-topic", body
     assert 0 < len(body["message"].encode()) <= 4096, "a longer message becomes an attachment"
     assert body["title"] and "\n" not in body["title"], body
     assert type(body["priority"]) is int and 1 <= body["priority"] <= 5, body

@@ -13,12 +13,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import urllib.error
 import urllib.request
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import receivers
+from receivers import PLACES, TOKEN, TOKENS, Receiver
 from standardwebhooks import Webhook
 
 VEDETTE, KILLS = sys.argv[1], int(sys.argv[2])
@@ -29,44 +29,31 @@ PATIENCE = 200
 chance = random.Random(SEED)
 
 
-class World(BaseHTTPRequestHandler):
+class World(Receiver):
     """Sites, and receivers of alerts. The receivers are slow, so that kills hit the service while it sends."""
 
     is_up = {f"/site-{number}": True for number in range(SITES)}
-    chat = []
-    events = []
     failed = set()
 
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["content-length"])).decode()
-        headers = {name.lower(): value for name, value in self.headers.items()}
+    def take(self, kind, headers, text):
         time.sleep(chance.choice([0, 0, 0.05, 0.3]))
         # No request fails twice, because after that a webhook waits for minutes.
-        message = headers.get("webhook-id", body)
+        message = (kind, headers.get("webhook-id", text))
         if message not in World.failed and chance.random() < 0.1:
             World.failed.add(message)
-            return self.answer(503)
-        if self.path == "/chat":
-            World.chat.append((json.loads(body)["text"], body))
-        else:
-            World.events.append((headers, body))
-        self.answer(200)
+            return 503, ""
+        return super().take(kind, headers, text)
 
     def do_GET(self):
-        self.answer(200 if World.is_up.get(self.path) else 503)
+        self.answer(200 if World.is_up.get(self.path) else 503, "")
 
     do_HEAD = do_GET
 
-    def answer(self, status):
+    def answer(self, status, answer):
         try:
-            self.send_response(status)
-            self.send_header("content-length", "0")
-            self.end_headers()
+            super().answer(status, answer)
         except OSError:
             pass  # Whoever asked was killed.
-
-    def log_message(self, *_):
-        pass
 
 
 class Service:
@@ -135,10 +122,15 @@ def transitions(service):
                             if entry["key"] in ("opened", "resolved")] for issue in issues}
 
 
+def events():
+    """The requests to the webhook."""
+    return [(one["headers"], one["body"]) for one in list(Receiver.got["webhook"])]
+
+
 def told_to_program():
     """The events that a webhook got for each issue. Repeated events have the same id."""
     told, known = collections.defaultdict(list), {}
-    for headers, body in list(World.events):
+    for headers, body in events():
         event = json.loads(body)
         first = known.setdefault(headers["webhook-id"], body)
         assert first == body, f"another body under the same id: {first} {body}"
@@ -148,14 +140,15 @@ def told_to_program():
 
 
 def believed_by_people():
-    """The sites that people believe to be down, according to their last messages."""
-    down = set()
-    for title, body in list(World.chat):
-        # If there are many sites, the title names one.
-        sites = set(re.findall(r"site-\d", body))
-        is_over = "RESOLVED" in title or "WAS DOWN" in title
-        down = down - sites if is_over else down | sites
-    return down
+    """The sites that the readers of each chat believe to be down, according to their last messages."""
+    down = {}
+    for kind in PLACES:
+        down[kind] = set()
+        for body in [one["body"] for one in list(Receiver.got[kind])]:
+            sites = set(re.findall(r"site-\d", body))
+            is_over = "RESOLVED" in body or "WAS DOWN" in body
+            down[kind] = down[kind] - sites if is_over else down[kind] | sites
+    return {kind: sites for kind, sites in down.items() if sites}
 
 
 def rests(service):
@@ -165,9 +158,8 @@ def rests(service):
     return is_over and told_to_program() == happened and not believed_by_people() and happened
 
 
-server = ThreadingHTTPServer(("127.0.0.1", 0), World)
-threading.Thread(target=server.serve_forever, daemon=True).start()
-base = f"http://127.0.0.1:{server.server_port}"
+# An address of its own for each receiver, because a team may send one host 60 messages a minute.
+base, program, *chats = (receivers.start(World, f"127.0.0.{number}") for number in range(1, 3 + len(PLACES)))
 with tempfile.TemporaryDirectory() as folder:
     service = Service(pathlib.Path(folder))
     try:
@@ -178,8 +170,12 @@ with tempfile.TemporaryDirectory() as folder:
                       "ssl": off, "dns": off, "broken-links": off, "performance": off},
             "escalation": {"enabled": False},
         }})
-        service.operate("channel", "add", team, "slack", "--name", "people", given=base + "/chat")
-        added = service.operate("channel", "add", team, "webhook", "--name", "program", given=base + "/in")
+        token = pathlib.Path(folder) / "channel-token"
+        token.write_text(TOKEN)
+        for chat, (kind, place) in zip(chats, PLACES.items()):
+            given = ["--token-file", str(token)] if kind in TOKENS else []
+            service.operate("channel", "add", team, kind, "--name", kind, *given, given=f"{chat}/{place}")
+        added = service.operate("channel", "add", team, "webhook", "--name", "program", given=f"{program}/webhook/in")
         key = re.search(r"whsec_[A-Za-z0-9+/=]+", json.dumps(added)).group()
         for path in World.is_up:
             service.ask("POST", f"/teams/{team}/sites", {"url": base + path, "name": path[1:]})
@@ -196,17 +192,23 @@ with tempfile.TemporaryDirectory() as folder:
             told = told_to_program()
             untold = {issue: (kinds, told.get(issue)) for issue, kinds in transitions(service).items()
                       if kinds[-1] != "resolved" or kinds != told.get(issue)}
-            channels = [service.operate("channel", "show", team, name) for name in ("people", "program")]
+            channels = service.operate("channel", "list", team)
             raise AssertionError(f"seed {SEED}: {untold}, people take {believed_by_people()} to be down: "
-                                 f"{[title for title, _ in World.chat[-20:]]}, {channels}") from None
-        for headers, body in World.events:
+                                 f"{channels}") from None
+        assert not Receiver.refused, f"seed {SEED}: {Receiver.refused}"
+        for headers, body in events():
             Webhook(key).verify(body, headers)
-        sent, events = len(World.events), sum(map(len, happened.values()))
-        repeated = sent - len({headers["webhook-id"] for headers, _ in World.events})
-        assert events >= KILLS / 2, f"seed {SEED}: too little happened: {events}"
+        sent, count = len(events()), sum(map(len, happened.values()))
+        repeated = sent - len({headers["webhook-id"] for headers, _ in events()})
+        assert count >= KILLS / 2, f"seed {SEED}: too little happened: {count}"
         assert repeated <= 2 * KILLS, f"seed {SEED}: {repeated} repetitions"
-        print(f"killed {KILLS} times: {events} events arrived, {repeated} of them once more; "
-              f"people know all of it by {len(World.chat)} messages")
+        # Without the answer to a message, its emergency cannot be canceled. It expires.
+        emergencies = [json.loads(one["body"])["priority"] for one in Receiver.got["pushover"]].count(2)
+        lost = emergencies - len(set(Receiver.canceled))
+        assert emergencies and lost <= KILLS, f"seed {SEED}: {lost} of {emergencies} emergencies go on"
+        chats = sum(len(Receiver.got[kind]) for kind in PLACES)
+        print(f"killed {KILLS} times: {count} events arrived, {repeated} of them once more; people know all of it by "
+              f"{chats} messages in {len(PLACES)} chats; {len(Receiver.repeated)} had the transaction of another")
     except BaseException:
         print((pathlib.Path(folder) / "log").read_text()[-4000:], file=sys.stderr)
         raise

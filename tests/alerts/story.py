@@ -10,47 +10,18 @@ import pathlib
 import re
 import subprocess
 import sys
-import threading
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import receivers
 from aiosmtpd.controller import Controller
+from receivers import PLACES, TOKEN, TOKENS, Receiver
 from standardwebhooks import Webhook
 
 API, DATA, VEDETTE, SMTP_PORT, FOLDER = sys.argv[1:]
 PATIENCE = 60
-
-
-class Receiver(BaseHTTPRequestHandler):
-    """Chats and a webhook, distinguished by path, and the monitored site. ntfy messages are posted to the root."""
-
-    got = {"slack": [], "discord": [], "teams": [], "ntfy": [], "webhook": []}
-    site = 200
-
-    def do_POST(self):
-        kind = self.path.split("/")[1].split("?")[0] or "ntfy"
-        body = self.rfile.read(int(self.headers["content-length"])).decode()
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        Receiver.got[kind].append({"headers": headers, "body": body, "path": self.path})
-        self.answer(202 if kind == "teams" else 200)
-
-    def do_GET(self):
-        self.answer(Receiver.site)
-
-    do_HEAD = do_GET
-
-    def answer(self, status):
-        self.send_response(status)
-        self.send_header("content-length", "2")
-        self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(b"ok")
-
-    def log_message(self, *_):
-        pass
 
 
 class Mails:
@@ -110,7 +81,7 @@ def words(kind):
 
 def everybody(word, event, subject):
     """Waits until every channel has got a message with this text."""
-    for kind in ("slack", "discord", "teams", "ntfy"):
+    for kind in PLACES:
         until(f"{kind} says {word}", lambda: [one for one in words(kind) if word in one])
     until(f"{event} comes", lambda: [
         one for one in Receiver.got["webhook"] if json.loads(one["body"])["type"] == event])
@@ -118,23 +89,21 @@ def everybody(word, event, subject):
         mail for mail in Mails.got if mail["subject"].startswith(subject)])
 
 
-server = ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
-threading.Thread(target=server.serve_forever, daemon=True).start()
-base = f"http://127.0.0.1:{server.server_port}"
+base = receivers.start()
 mail_server = Controller(Mails(), hostname="127.0.0.1", port=int(SMTP_PORT))
 mail_server.start()
 
 team = ask("GET", "/teams")["data"][0]["uuid"]
-for kind in ("slack", "discord", "teams"):
-    operate("channel", "add", team, kind, "--name", kind, given=f"{base}/{kind}/secret?sig=secret")
-token = pathlib.Path(DATA) / "ntfy-token"
-token.write_text("tk_secret")
-operate("channel", "add", team, "ntfy", "--name", "ntfy", "--token-file", str(token), given=f"{base}/secret-topic")
+token = pathlib.Path(DATA) / "channel-token"
+token.write_text(TOKEN)
+for kind, place in PLACES.items():
+    given = ["--token-file", str(token)] if kind in TOKENS else []
+    operate("channel", "add", team, kind, "--name", kind, *given, given=f"{base}/{place}")
 added = operate("channel", "add", team, "webhook", "--name", "program", given=f"{base}/webhook/in")
 key = re.search(r"whsec_[A-Za-z0-9+/=]+", json.dumps(added)).group()
 listed = json.dumps(operate("channel", "list", team))
-secrets = ("/secret", "=secret", "tk_secret", "secret-topic", key)
-assert not any(secret in listed for secret in secrets), "a password is shown"
+secrets = ("s3cret", receivers.CHAT, receivers.USER, key)
+assert not any(secret in listed for secret in secrets), listed
 
 # Nobody gets email without having agreed to it. Opening the page is not an agreement.
 operate("channel", "add", team, "email", "ops@example.com", "--name", "mail")
@@ -146,7 +115,7 @@ assert operate("channel", "show", team, "mail")["state"] != "on", "a look confir
 with urllib.request.urlopen(urllib.request.Request(page, method="POST", data=b""), timeout=30) as answer:
     assert answer.status == 200
 
-for name in ("slack", "discord", "teams", "ntfy", "program", "mail"):
+for name in (*PLACES, "program", "mail"):
     operate("channel", "test", team, name)
 everybody("TEST", "channel.test", "[TEST]")
 
@@ -170,6 +139,20 @@ everybody("STILL DOWN", "issue.reminder", "[STILL DOWN")
 assert any("Acknowledged by" in one for one in words("slack")), "who took it"
 Receiver.site = 200
 everybody("RESOLVED", "issue.resolved", "[RESOLVED]")
+assert not Receiver.refused, Receiver.refused
+
+# Messages after the opening refer to it.
+told = {kind: [json.loads(one["body"]) for one in Receiver.got[kind]] for kind in PLACES}
+for kind, opening in (
+    ("matrix", lambda one: one.get("m.relates_to", {}).get("m.in_reply_to", {}).get("event_id")),
+    ("telegram", lambda one: one.get("reply_parameters", {}).get("message_id")),
+    ("google-chat", lambda one: one.get("thread", {}).get("threadKey")),
+):
+    referred = [opening(one) for one in told[kind] if "TEST" not in json.dumps(one)]
+    referred = referred if kind == "google-chat" else referred[1:]
+    assert len(set(referred)) == 1 and referred[0] is not None, (kind, referred)
+until("the emergency ends", lambda: Receiver.canceled)
+assert [one["priority"] for one in told["pushover"] if one["priority"] == 2] == [2], "one emergency"
 
 for one in Receiver.got["webhook"]:
     Webhook(key).verify(one["body"], one["headers"])

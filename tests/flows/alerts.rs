@@ -308,7 +308,7 @@ async fn resolutions_do_not_wait_behind_openings() {
     for site in &sites[1..] {
         scene.service.run_scheduled(*site, Tool::Status).await;
     }
-    scene.service.receivers.answer(people.id, SendOutcome::Delivered);
+    scene.service.receivers.answer(people.id, SendOutcome::DELIVERED);
     scene.service.advance_minutes(5);
     scene.look(&people).await;
     let notified = ["WAS DOWN: Shop 0", "DOWN: Shop 1", "DOWN: Shop 2", "DOWN: Shop 3"];
@@ -424,7 +424,7 @@ async fn an_unreported_outage_is_reported_when_it_is_over() {
     scene.turn(site, 503).await;
     scene.turn(site, 200).await;
     assert_eq!(scene.notified(), [""; 0]);
-    scene.service.receivers.answer(people.id, SendOutcome::Delivered);
+    scene.service.receivers.answer(people.id, SendOutcome::DELIVERED);
     scene.service.advance_minutes(3);
     scene.redeliver().await;
     assert_eq!(scene.notified(), ["WAS DOWN: site.test"], "and no resolution");
@@ -445,7 +445,7 @@ async fn a_webhook_that_fails_gets_everything_in_order_and_no_stale_reminder() {
     }
     scene.turn(site, 200).await;
     assert_eq!(scene.notified(), [""; 0]);
-    scene.service.receivers.answer(program.id, SendOutcome::Delivered);
+    scene.service.receivers.answer(program.id, SendOutcome::DELIVERED);
     scene.service.advance_minutes(60);
     scene.redeliver().await;
     assert_eq!(scene.notified(), ["issue.opened", "issue.resolved"]);
@@ -469,7 +469,7 @@ async fn once_a_failing_channel_accepts_a_message_it_gets_everything_that_waits(
     scene.turn(site, 200).await;
     let app = &scene.service.test.app;
     for channel in [&people, &program] {
-        scene.service.receivers.answer(channel.id, SendOutcome::Delivered);
+        scene.service.receivers.answer(channel.id, SendOutcome::DELIVERED);
         vedette_actions::queue_test(app, channel).await.expect("queued");
     }
     // No time passes.
@@ -509,7 +509,7 @@ async fn redelivery_sends_a_channel_one_message_for_all_that_is_due() {
         scene.service.receivers.answer(people.id, down);
         scene.service.run_scheduled(site, Tool::Status).await;
     }
-    scene.service.receivers.answer(people.id, SendOutcome::Delivered);
+    scene.service.receivers.answer(people.id, SendOutcome::DELIVERED);
     scene.service.advance_minutes(30);
     for _ in 0..2 {
         let passed = Box::pin(vedette_reconciler::redeliver(&scene.service.test.app)).await;
@@ -601,7 +601,7 @@ async fn a_channel_that_is_gone_is_left_alone_and_the_team_learns_of_it_by_anoth
         deliveries.deliveries.iter().all(|delivery| delivery.due.is_none()),
         "nothing is outstanding"
     );
-    scene.service.receivers.answer(gone.id, SendOutcome::Delivered);
+    scene.service.receivers.answer(gone.id, SendOutcome::DELIVERED);
     scene.turn(site, 200).await;
     assert_eq!(to(&scene.service.receivers.take(), &gone), [""; 0]);
 }

@@ -112,7 +112,7 @@ async fn a_receiver_that_was_gone_gets_missed_alerts_once_it_is_enabled() {
     scene.turn(site, 503).await;
     scene.turn(site, 200).await;
     scene.turn(site, 503).await;
-    scene.service.receivers.answer(program.id, SendOutcome::Delivered);
+    scene.service.receivers.answer(program.id, SendOutcome::DELIVERED);
     let app = &scene.service.test.app;
     resend_to_channel(app, &program, By::operator(app.clock.now())).await.expect("resent");
     scene.service.deliver_alerts().await;

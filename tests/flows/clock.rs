@@ -183,7 +183,7 @@ async fn channels_wait_for_no_time_that_a_fast_clock_said() {
         scene.service.deliver_alerts().await;
         scene.service.receivers.take();
         for channel in [&people, &program] {
-            scene.service.receivers.answer(channel.id, SendOutcome::Delivered);
+            scene.service.receivers.answer(channel.id, SendOutcome::DELIVERED);
         }
         // A process dies while it sends, and the clock is corrected.
         scene.jump(-*by);

@@ -123,7 +123,11 @@ async fn sends_of_a_minute_are_counted_up_to_each_limit_and_no_further() {
     let app = &service.test.app;
     let teams: [TeamId; 6] =
         std::array::from_fn(|_| TeamId(app.entropy.site_id().expect("an id").0));
-    let host = |name: &str, is_apart| ReceivingHost { name: name.to_owned(), is_apart };
+    let host = |name: &str, is_apart| ReceivingHost {
+        name: name.to_owned(),
+        is_apart,
+        limit: MESSAGES_TO_HOST,
+    };
     // How many of this many messages of a team are sent there.
     let send = async |host: &ReceivingHost, team: TeamId, second: i64, count: u32| {
         let at = Timestamp::from_second(1_795_000_020 + second).expect("a timestamp");

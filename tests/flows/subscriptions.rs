@@ -232,7 +232,7 @@ async fn after_a_crash_one_deferred_subscriber_gets_an_email_twice_with_the_same
     readers.receive(SendOutcome::Held { after, was_tried: true, why: why() });
     let delayed = readers.mail().await;
     let [(message, _)] = &delayed[..] else { panic!("{delayed:?}") };
-    readers.receive(SendOutcome::Delivered);
+    readers.receive(SendOutcome::DELIVERED);
     readers.scene.service.advance_minutes(5);
     // The lease, the first email, and then the process ends before it has saved the second.
     let faults = readers.scene.service.test.faults();
@@ -271,7 +271,7 @@ async fn a_mail_server_that_is_away_delays_and_a_newer_update_replaces_an_older_
         delayed = readers.mail().await;
     }
     // Nothing overrides the pause, such as another publication.
-    readers.receive(SendOutcome::Delivered);
+    readers.receive(SendOutcome::DELIVERED);
     readers.scene.service.advance_minutes(1);
     readers.scene.service.write(&delayed[0].0).await;
     assert_eq!(readers.sent(), []);
@@ -308,7 +308,7 @@ async fn an_email_that_fails_is_tried_again_after_those_to_everybody_else() {
         assert_eq!(readers.sent(), []);
     }
     let [(message, _)] = &delayed[..] else { panic!("{delayed:?}") };
-    readers.scene.service.receivers.answer_mails_to(first, SendOutcome::Delivered);
+    readers.scene.service.receivers.answer_mails_to(first, SendOutcome::DELIVERED);
     readers.scene.service.advance_minutes(5);
     readers.scene.service.write(message).await;
     assert_eq!(readers.sent(), to(&[first], 1));

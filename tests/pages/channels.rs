@@ -274,7 +274,7 @@ async fn a_new_channel_is_tested_and_the_next_page_shows_the_result() {
     let test = "<button class=\"main\" name=\"test\" value=\"yes\">Send test and add</button>";
     assert!(said(&form).contains(test), "{}", said(&form));
     for (number, outcome, pill, answer) in [
-        (1, SendOutcome::Delivered, "Working", "Last test delivered <time"),
+        (1, SendOutcome::DELIVERED, "Working", "Last test delivered <time"),
         (
             2,
             SendOutcome::Refused { why: "HTTP 400: no_text".to_owned() },

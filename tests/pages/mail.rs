@@ -279,7 +279,7 @@ async fn a_letter_that_does_not_arrive_is_written_anew_unless_it_is_refused() {
         ),
         (SendOutcome::Refused { why: why() }, None),
         (SendOutcome::Gone { why: why() }, None),
-        (SendOutcome::Delivered, None),
+        (SendOutcome::DELIVERED, None),
     ] {
         let receivers = Receivers::default();
         receivers.answer_mails(outcome.clone());

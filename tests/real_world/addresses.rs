@@ -75,7 +75,13 @@ async fn a_crawl_and_an_alert_use_the_allowed_addresses_too() {
     assert_eq!((result.found, result.crawled), (0, 2), "{result:?}");
 
     let guard = guard("VEDETTE_ALLOW_RECEIVERS", "127.0.0.0/8", None);
-    let alert = Post { url: &url, headers: &[], body: b"", deadline: Duration::from_secs(30) };
+    let alert = Post {
+        is_put: false,
+        url: &url,
+        headers: &[],
+        body: b"",
+        deadline: Duration::from_secs(30),
+    };
     assert_eq!(post::post(&guard, &alert).await.expect("an answer").status, 200);
 }
 
@@ -108,7 +114,13 @@ async fn a_refusal_names_the_setting() {
     }
     let guard = guard("VEDETTE_ALLOW_RECEIVERS", "", None);
     let url = "http://localhost/".parse().expect("a URL");
-    let alert = Post { url: &url, headers: &[], body: b"", deadline: Duration::from_secs(30) };
+    let alert = Post {
+        is_put: false,
+        url: &url,
+        headers: &[],
+        body: b"",
+        deadline: Duration::from_secs(30),
+    };
     let refusal = post::post(&guard, &alert).await.expect_err("refused").to_string();
     assert!(refusal.ends_with("which VEDETTE_ALLOW_RECEIVERS does not allow"), "{refusal}");
 }

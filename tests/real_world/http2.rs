@@ -348,8 +348,13 @@ async fn a_post_is_not_sent_again() {
         assert_eq!(site.connections(), [HTTP_2], "{refusal:?}");
 
         let site = refused_once(Some(refusal.clone())).await;
-        let alert =
-            Post { url: &site.url, headers: &[], body: b"", deadline: Duration::from_secs(30) };
+        let alert = Post {
+            is_put: false,
+            url: &site.url,
+            headers: &[],
+            body: b"",
+            deadline: Duration::from_secs(30),
+        };
         post::post(&site.guard, &alert).await.expect_err("no answer");
         assert_eq!(site.connections(), [HTTP_2], "{refusal:?}");
     }

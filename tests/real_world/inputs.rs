@@ -115,7 +115,8 @@ async fn sent_to(host: &str, body: &'static str) -> SendOutcome {
         thread: None,
         at: now,
     };
-    let message = OutgoingMessage::Alert { alert, id: "1".to_owned(), unsubscribe_url: None };
+    let message =
+        OutgoingMessage::Alert { alert, id: "1".to_owned(), about: None, unsubscribe_url: None };
     sender.send(&Target::Slack(Slack { url }), &message, SendReason::Due, now).await
 }
 
@@ -123,15 +124,15 @@ async fn sent_to(host: &str, body: &'static str) -> SendOutcome {
 async fn slack_has_a_message_if_it_says_ok() {
     let retry = |why: &str| SendOutcome::Retry { after: None, why: why.to_owned() };
     for (host, body, expected) in [
-        ("hooks.slack.com", "ok", SendOutcome::Delivered),
-        ("hooks.slack.com", "ok\n", SendOutcome::Delivered),
+        ("hooks.slack.com", "ok", SendOutcome::DELIVERED),
+        ("hooks.slack.com", "ok\n", SendOutcome::DELIVERED),
         ("hooks.slack.com", "", retry("HTTP 200 without \"ok\"")),
         ("hooks.slack.com", "<p>Sign in</p>", retry("HTTP 200 without \"ok\"")),
         ("hooks.slack.com", "no_service", retry("HTTP 200 without \"ok\": no_service")),
         ("hooks.slack.com", "okay", retry("HTTP 200 without \"ok\": okay")),
         ("hooks.slack-gov.com", "posted", retry("HTTP 200 without \"ok\": posted")),
         // Another server that accepts Slack's messages.
-        ("chat.example.com", "{}", SendOutcome::Delivered),
+        ("chat.example.com", "{}", SendOutcome::DELIVERED),
     ] {
         assert_eq!(sent_to(host, body).await, expected, "{host}: {body}");
     }

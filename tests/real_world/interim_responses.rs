@@ -154,7 +154,13 @@ async fn a_crawl_and_an_alert_leave_such_a_server() {
     assert_eq!((result.found, result.crawled), (1, 1), "{result:?}");
 
     let url = site.url.join("/alert").expect("a URL");
-    let alert = Post { url: &url, headers: &[], body: b"", deadline: Duration::from_secs(30) };
+    let alert = Post {
+        is_put: false,
+        url: &url,
+        headers: &[],
+        body: b"",
+        deadline: Duration::from_secs(30),
+    };
     let error = post::post(&guard, &alert).await.expect_err("no answer");
     assert_eq!(error.to_string(), TOO_MUCH);
     site.assert_bounded();

@@ -564,7 +564,7 @@ impl Transport for Receivers {
             self.faults.crash();
             std::future::pending::<()>().await;
         }
-        SendOutcome::Delivered
+        SendOutcome::DELIVERED
     }
 }
 

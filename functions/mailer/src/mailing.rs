@@ -164,7 +164,7 @@ async fn send(
 ) -> Result<Sent, MailerError> {
     let to = Recipient::Address(&subscriber.email);
     Ok(match transport.send(to, &email, SendReason::Due, app.clock.now()).await {
-        SendOutcome::Delivered => Sent::Done,
+        SendOutcome::Delivered { .. } => Sent::Done,
         SendOutcome::Refused { why } => {
             warn!(why, "an email to a subscriber was refused");
             Sent::Done

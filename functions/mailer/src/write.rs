@@ -116,7 +116,7 @@ async fn send(
 ) -> Result<(), MailerError> {
     let email = OutgoingMessage::TransactionalMail { mail, id };
     match transport.send(Recipient::Address(to), &email, SendReason::Due, app.clock.now()).await {
-        SendOutcome::Delivered => Ok(()),
+        SendOutcome::Delivered { .. } => Ok(()),
         SendOutcome::Retry { after, why } => {
             warn!(why, "could not send a transactional email; trying again later");
             ask_again(app, message, after.unwrap_or(RETRY)).await

@@ -158,7 +158,7 @@ impl<T: Transport> Executor<'_, T> {
 
     /// Saves what people know by now. Changes that happened meanwhile are sent next.
     async fn save_notified(&self, saved: &NotifiedIssue) -> Result<bool, StoreError> {
-        let NotifiedIssue { before, next, issue, notified } = saved;
+        let NotifiedIssue { before, next, issue, notified, handle } = saved;
         let (store, place) = (&self.app.store, self.place());
         let written = match next {
             Some(next) => store.put_delivery_state(place, next).await,
@@ -169,7 +169,7 @@ impl<T: Transport> Executor<'_, T> {
         }
         retry_on_conflict(budget::WRITE, || async {
             let Some(current) = store.delivery(place, before.issue).await? else { return Ok(()) };
-            let next = current.notified_meanwhile(issue, *notified, self.now());
+            let next = current.notified_meanwhile(issue, (*notified, handle), self.now());
             store.put_delivery_state(place, &next).await
         })
         .await?;

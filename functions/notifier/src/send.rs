@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use tokio::sync::watch;
-use vedette_domain::alerts::channel::{Receiver, SecretUrl, Target, webhook};
+use vedette_domain::alerts::channel::{Chat, ChatMessage, Receiver, SecretUrl, Target, webhook};
 use vedette_ops::config::{ConfigError, Read};
 use vedette_probe::ssrf_guard::{Outbound, SsrfGuard};
 use vedette_runtime::Health;
@@ -76,6 +76,17 @@ impl Sender {
         http::send(&self.guard, webhook::unsigned_request(url, id, body.to_vec()), now).await
     }
 
+    /// Sends a message to a chat, after the request that comes before it.
+    async fn chat(&self, chat: &dyn Chat, message: ChatMessage<'_>, now: Timestamp) -> SendOutcome {
+        if let Some(before) = chat.request_before(message).transpose() {
+            let outcome = http::send(&self.guard, before, now).await;
+            if let SendOutcome::Retry { .. } = outcome {
+                return outcome;
+            }
+        }
+        http::send(&self.guard, chat.request(message), now).await
+    }
+
     /// Receives a number that changes whenever email can be sent again after it was held back.
     pub fn mail_recoveries(&self) -> watch::Receiver<u64> {
         self.mail.recoveries()
@@ -94,8 +105,9 @@ impl Sender {
                 Receiver::Mailbox(address),
                 OutgoingMessage::Alert { .. } | OutgoingMessage::TransactionalMail { .. },
             ) => self.mail.send(address, message, reason, now).await,
-            (Receiver::Chat(chat), OutgoingMessage::Alert { alert, .. }) => {
-                http::send(&self.guard, chat.request(alert), now).await
+            (Receiver::Chat(chat), OutgoingMessage::Alert { alert, id, about, .. }) => {
+                let message = ChatMessage { alert, id, about: about.as_ref() };
+                self.chat(chat, message, now).await
             }
             (Receiver::Program(webhook), OutgoingMessage::Event { id, body }) => {
                 http::send(&self.guard, webhook.request(id, body.clone(), now), now).await

@@ -214,7 +214,7 @@ pub(crate) async fn notify(
     let issue = issues.iter().find(|issue| issue.lifecycle.is_active()).ok_or("no issue")?;
     let at = issue.lifecycle.opened_at() + SignedDuration::from_secs(2);
     let about = (issue.id, EventKind::Opened);
-    let notification = Notification::new(about, &channel, &SendOutcome::Delivered, at);
+    let notification = Notification::new(about, &channel, &SendOutcome::DELIVERED, at);
     test.app.store.put_notifications([notification].into_iter()).await?;
     Ok(issue.id)
 }

@@ -78,7 +78,7 @@ impl Counters {
     /// Counts an attempt to send an alert or a mail.
     pub(crate) fn delivery(&self, outcome: &SendOutcome) {
         let outcome = match outcome {
-            SendOutcome::Delivered => "delivered",
+            SendOutcome::Delivered { .. } => "delivered",
             SendOutcome::Retry { .. } => "retry",
             SendOutcome::Held { .. } => "held",
             SendOutcome::Refused { .. } => "refused",

@@ -72,7 +72,7 @@ impl Operator {
                 sender
                     .send(
                         &target,
-                        &OutgoingMessage::Alert { alert, id, unsubscribe_url: None },
+                        &OutgoingMessage::Alert { alert, id, about: None, unsubscribe_url: None },
                         SendReason::Due,
                         now,
                     )
@@ -184,7 +184,7 @@ async fn deliver<F: Future<Output = SendOutcome>>(report: Report, send: &impl Fn
     loop {
         let delay = again.next();
         match (send(report.clone()).await, delay) {
-            (SendOutcome::Delivered, _) => return info!("notified the operator"),
+            (SendOutcome::Delivered { .. }, _) => return info!("notified the operator"),
             (SendOutcome::Retry { why, .. } | SendOutcome::Held { why, .. }, Some(delay)) => {
                 warn!(why, ?delay, "could not notify the operator; trying again later");
                 sleep(delay).await;
@@ -241,7 +241,7 @@ mod tests {
                     let text = report.event("x")["type"].as_str().unwrap_or_default().to_owned();
                     sent.push((begun.elapsed().as_secs(), text));
                     std::future::ready(match sent.len() > deaf {
-                        true => SendOutcome::Delivered,
+                        true => SendOutcome::DELIVERED,
                         false => SendOutcome::Retry { after: None, why: "deaf".to_owned() },
                     })
                 };

@@ -123,7 +123,7 @@ pub(crate) async fn edit_managed_channel(
     by: By,
 ) -> Result<(), ChannelError> {
     let now = app.clock.now();
-    let to = to.beyond(&channel.target);
+    let to = to.beyond(channel.target.masked());
     let edited = channel.edited(name, filter, to.as_ref(), managed_by, now);
     let Some(edited) = edited else { return Ok(()) };
     let mut others = app.store.channels(channel.team).await?;

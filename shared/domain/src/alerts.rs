@@ -24,6 +24,7 @@ pub mod due;
 pub mod ended;
 pub mod fan_out;
 pub mod forecast;
+pub mod handle;
 pub mod host_limit;
 pub mod link;
 pub mod mail;

@@ -1,4 +1,4 @@
-//! One POST to an address that somebody else chose, such as a webhook's. It goes through the SSRF guard, follows no
+//! One POST or PUT to an address that somebody else chose, such as a webhook's. It goes through the SSRF guard, follows no
 //! redirects, and reads little of the answer.
 
 use std::time::Duration;
@@ -12,8 +12,9 @@ use url::Url;
 use crate::http::{self, Connection, RequestBody};
 use crate::ssrf_guard::{ForbiddenTarget, NotAdmitted, SsrfGuard};
 
-/// Bytes of an answer's body that are read; the rest is not waited for.
-pub const ANSWER_LIMIT: usize = 4 * 1024;
+/// Bytes of an answer's body that are read; the rest is not waited for. Telegram answers with the whole message, in
+/// which a character may take six bytes, and with the one that it is a reply to.
+pub const ANSWER_LIMIT: usize = 64 * 1024;
 
 /// How long to wait for that body. The status has already said what happened to the message.
 const BODY_TIMEOUT: Duration = Duration::from_secs(2);
@@ -21,6 +22,8 @@ const BODY_TIMEOUT: Duration = Duration::from_secs(2);
 /// What to send, and where. Not `Debug`: the URL and the headers may be secret.
 #[derive(Clone, Copy)]
 pub struct Post<'a> {
+    /// Whether it is a PUT.
+    pub is_put: bool,
     /// The URL.
     pub url: &'a Url,
     /// Headers, with names in lower case.
@@ -90,7 +93,8 @@ async fn send(
     post: &Post<'_>,
     headers: HeaderMap,
 ) -> Result<hyper::Response<http::ResponseBody>, http::Error> {
-    let mut request = http::request(Method::POST, post.url, headers)?;
+    let mut request =
+        http::request(if post.is_put { Method::PUT } else { Method::POST }, post.url, headers)?;
     *request.body_mut() = RequestBody::Left(Full::from(post.body.to_vec()));
     Connection::to(guard, post.url).await?.send(request).await
 }

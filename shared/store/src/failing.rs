@@ -57,7 +57,8 @@ impl Trouble {
     /// What all pages of the team say about it.
     pub fn attention(&self) -> Attention {
         let is_failing = !self.failing.is_empty();
-        let mut attention = Attention { is_failing, ..Attention::default() };
+        let unchecked = self.unchecked.len();
+        let mut attention = Attention { is_failing, unchecked, ..Attention::default() };
         self.issues.iter().for_each(|issue| attention.count_issue(issue));
         attention
     }
@@ -72,6 +73,8 @@ pub struct Attention {
     pub is_failing: bool,
     /// The critical issues that nobody has acknowledged, of which more than [`Attention::COUNTED`] may be left out.
     pub unacknowledged: usize,
+    /// The sites that cannot be checked. Not known either in that case.
+    pub unchecked: usize,
 }
 
 impl Attention {
@@ -84,13 +87,12 @@ impl Attention {
     fn count(&mut self, found: Item) -> Result<(), StoreError> {
         let key = key_of(&found)?;
         if keys::is_unchecked(&key) {
-            return Ok(());
-        }
-        if keys::is_failing(&key) {
+            self.unchecked += 1;
+        } else if keys::is_failing(&key) {
             self.is_failing = true;
-            return Ok(());
+        } else {
+            self.count_issue(&Stored::read(found)?);
         }
-        self.count_issue(&Stored::read(found)?);
         Ok(())
     }
 
@@ -244,19 +246,19 @@ mod tests {
         let mut attention = Attention::default();
         let mut trouble = Trouble::default();
         for (found, expected) in [
-            (issue(SslExpiring, None, Open), (false, false, 0)),
-            (issue(StatusDown, Some(Severity::Warning), Open), (false, false, 0)),
-            (unchecked, (false, false, 0)),
-            (failing, (false, true, 0)),
-            (issue(StatusDown, None, Acknowledged), (true, true, 0)),
-            (issue(StatusDown, None, Open), (true, true, 1)),
-            (issue(SslExpiring, Some(Severity::Critical), Open), (true, true, 2)),
+            (issue(SslExpiring, None, Open), (false, false, 0, 0)),
+            (issue(StatusDown, Some(Severity::Warning), Open), (false, false, 0, 0)),
+            (unchecked, (false, false, 0, 1)),
+            (failing, (false, true, 0, 1)),
+            (issue(StatusDown, None, Acknowledged), (true, true, 0, 1)),
+            (issue(StatusDown, None, Open), (true, true, 1, 1)),
+            (issue(SslExpiring, Some(Severity::Critical), Open), (true, true, 2, 1)),
         ] {
             trouble.add(found.clone()).expect("an item of the index");
             attention.count(found).expect("an item of the index");
             assert_eq!(trouble.attention(), attention);
-            let Attention { is_critical, is_failing, unacknowledged } = attention;
-            assert_eq!((is_critical, is_failing, unacknowledged), expected);
+            let Attention { is_critical, is_failing, unacknowledged, unchecked } = attention;
+            assert_eq!((is_critical, is_failing, unacknowledged, unchecked), expected);
         }
     }
 }

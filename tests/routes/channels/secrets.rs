@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use vedette_domain::alerts::channel::ChannelKind;
 use vedette_domain::id::ChannelId;
 use vedette_domain::message::Message;
 use vedette_notifier::send::{MailConfig, MailTransport, Sender};
@@ -82,11 +83,19 @@ async fn a_receiver_that_repeats_secrets_does_not_bring_them_into_an_answer() {
     let list = format!("/teams/{}/channels", owner.team);
     let receiver = WebServer::start().await;
     receiver.answer(500);
-    for kind in ["slack", "discord", "teams", "ntfy", "webhook"] {
-        let part = format!("s3cret-{kind}-of-the-channel");
+    let kinds = ChannelKind::ALL.into_iter().filter(|kind| *kind != ChannelKind::Email);
+    for kind in kinds.map(ChannelKind::as_str) {
+        let (part, has_token) = match kind {
+            "matrix" => ("!s3cret-room:example.org".to_owned(), true),
+            "telegram" => ("-1009876543210".to_owned(), true),
+            "pushover" => ("s3cret0of0the0channel000000000".to_owned(), true),
+            "gotify" => ("message?token=s3cret-token-of-the-channel".to_owned(), false),
+            kind => (format!("s3cret-{kind}-of-the-channel"), kind == "ntfy"),
+        };
         let mut body = json!({ "kind": kind, "url": format!("{}/{part}", receiver.url) });
+        let part = part.strip_prefix("message?token=").map_or(part.clone(), str::to_owned);
         let mut secrets = vec![part];
-        if kind == "ntfy" {
+        if has_token {
             body["token"] = json!("tk_s3cret_token");
             secrets.push("tk_s3cret_token".to_owned());
         }

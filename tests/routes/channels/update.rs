@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 use vedette_domain::accounts::audit::{AuditEvent, ChannelChange};
-use vedette_domain::alerts::channel::ntfy::NtfyToken;
-use vedette_domain::alerts::channel::{Channel, SecretUrl, Target};
+use vedette_domain::alerts::channel::{AccessToken, Channel, SecretUrl, Target};
 use vedette_domain::alerts::channel_state::FailedAttempt;
 use vedette_domain::id::ChannelId;
 use vedette_store::{Audit, ChannelRef};
@@ -189,7 +188,7 @@ async fn an_access_token_stays_on_its_server() {
         let changed = client.patch(&path, &change).await;
         assert_eq!(changed.status, 200, "{change}: {changed:?}");
         let Target::Ntfy(ntfy) = target_of(&service, &channel).await else { panic!("ntfy") };
-        let found = (ntfy.url.reveal(), ntfy.token.as_ref().map(NtfyToken::reveal));
+        let found = (ntfy.url.reveal(), ntfy.token.as_ref().map(AccessToken::reveal));
         assert_eq!(found, (url, token), "{change}");
     }
 }

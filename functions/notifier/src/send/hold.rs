@@ -169,7 +169,7 @@ impl Hold {
         match sent {
             Ok(()) => {
                 self.accepted(|_| true);
-                SendOutcome::Delivered
+                SendOutcome::DELIVERED
             }
             Err(Failure::Mail(outcome)) => {
                 // The server accepted everything up to this email.
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!(fail(&hold, &refused, 1_200), (Report::Nothing, 900));
         let admission = hold.admit(SendReason::Due, at(2_100)).expect("let pass");
         assert_eq!(waits(&hold, 2_110), Some(25), "one mail finds out");
-        assert_eq!(hold.settle(admission, Ok(()), at(2_111)), SendOutcome::Delivered);
+        assert_eq!(hold.settle(admission, Ok(()), at(2_111)), SendOutcome::DELIVERED);
         assert_eq!(waits(&hold, 2_112), None);
         assert_eq!(fail(&hold, &refused, 2_113), (Report::Error, 300), "another one");
     }
@@ -309,7 +309,7 @@ mod tests {
         let (after, was_tried, why) = (Duration::from_secs(289), true, "no".to_owned());
         assert_eq!(failed, SendOutcome::Held { after, was_tried, why }, "it is not prolonged");
         assert_eq!((waits(&hold, 12), *recoveries.borrow()), (Some(288), 0));
-        assert_eq!(hold.settle(requested(20), Ok(()), at(21)), SendOutcome::Delivered);
+        assert_eq!(hold.settle(requested(20), Ok(()), at(21)), SendOutcome::DELIVERED);
         assert_eq!((waits(&hold, 22), *recoveries.borrow()), (None, 1));
     }
 
@@ -403,7 +403,7 @@ mod tests {
         settle(Err(SenderFailure::refused("no").into()), 2);
         let problems: Vec<_> = health.ongoing().into_iter().map(|it| it.problem).collect();
         assert_eq!(problems, [ServiceProblem::MailHeld { why: "no".to_owned() }]);
-        assert_eq!(settle(Ok(()), 302), SendOutcome::Delivered);
+        assert_eq!(settle(Ok(()), 302), SendOutcome::DELIVERED);
         assert!(health.is_well());
     }
 }

@@ -1,4 +1,4 @@
-//! Requests to chats and programs: one POST each, through the SSRF guard.
+//! Requests to chats and programs: one POST or PUT each, through the SSRF guard.
 
 use std::time::Duration;
 
@@ -22,8 +22,8 @@ pub(super) async fn send(
         Ok(request) => request,
         Err(error) => return SendOutcome::refused(error.to_string()),
     };
-    let ChannelRequest { url, headers, body, .. } = &request;
-    match post(guard, &Post { url, headers, body, deadline: DEADLINE }).await {
+    let ChannelRequest { is_put, url, headers, body, .. } = &request;
+    match post(guard, &Post { is_put: *is_put, url, headers, body, deadline: DEADLINE }).await {
         Ok(answer) => request.outcome(&ChannelAnswer {
             status: answer.status,
             retry_after: answer.header("retry-after").and_then(|value| delay(value, now)),

@@ -134,7 +134,7 @@ impl MailConfig {
             host: host.to_owned(),
         };
         let written = match message {
-            OutgoingMessage::Alert { alert, id, unsubscribe_url } => {
+            OutgoingMessage::Alert { alert, id, unsubscribe_url, .. } => {
                 mail::message(alert, &envelope(id, unsubscribe_url.clone()))
             }
             OutgoingMessage::TransactionalMail { mail, id } => {

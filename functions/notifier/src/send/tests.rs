@@ -19,6 +19,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 use url::Url;
 use vedette_domain::alerts::channel::discord::Discord;
+use vedette_domain::alerts::channel::google_chat::GoogleChat;
+use vedette_domain::alerts::channel::mattermost::Mattermost;
 use vedette_domain::alerts::channel::ntfy::Ntfy;
 use vedette_domain::alerts::channel::slack::Slack;
 use vedette_domain::alerts::channel::teams::Teams;
@@ -144,7 +146,7 @@ fn alert() -> OutgoingMessage {
         thread: None,
         at: now(),
     };
-    OutgoingMessage::Alert { alert, id: "1".to_owned(), unsubscribe_url: None }
+    OutgoingMessage::Alert { alert, id: "test-1".to_owned(), about: None, unsubscribe_url: None }
 }
 
 fn event() -> OutgoingMessage {
@@ -174,6 +176,15 @@ fn ntfy(url: SecretUrl) -> Target {
     Target::Ntfy(Ntfy { url, token: None })
 }
 
+/// A target that somebody enters, at the server of a URL.
+fn entered(kind: ChannelKind, server: &SecretUrl, place: &str) -> Target {
+    let server = Url::parse(server.reveal()).expect("a URL").origin().ascii_serialization();
+    let texts = serde_json::json!({ "url": format!("{server}/{place}"), "token": "s3cr3t-token" });
+    let fields = Fields::texts(texts.as_object().expect("an object"));
+    let Ok(read) = kind.read(&fields, || -> Result<_, Infallible> { panic!("it signs nothing") });
+    read.expect("a target").0
+}
+
 /// A channel of this kind whose messages are posted to a URL, a message for the channel, and what its request contains;
 /// `None` for email.
 fn posted(
@@ -197,6 +208,36 @@ fn posted(
         ChannelKind::Ntfy => {
             (ntfy(url), alert(), &["POST / HTTP/1.1", r#""topic":"s3cr3t-topic""#])
         }
+        ChannelKind::GoogleChat => {
+            (Target::GoogleChat(GoogleChat { url }), alert(), &[PATH, r#""cardsV2":[{"#])
+        }
+        ChannelKind::Mattermost => {
+            (Target::Mattermost(Mattermost { url }), alert(), &[PATH, r#""attachments":[{"#])
+        }
+        ChannelKind::Matrix => (
+            entered(kind, &url, "!s3cr3t-room:example.org"),
+            alert(),
+            &[
+                "PUT /_matrix/client/v3/rooms/!s3cr3t-room:example.org/send/m.room.message/test-1 HTTP/1.1",
+                "authorization: Bearer s3cr3t-token\r\n",
+                r#""msgtype":"m.text""#,
+            ],
+        ),
+        ChannelKind::Telegram => (
+            entered(kind, &url, "-1001234567890"),
+            alert(),
+            &["POST /bots3cr3t-token/sendMessage HTTP/1.1", r#""chat_id":"-1001234567890""#],
+        ),
+        ChannelKind::Pushover => (
+            entered(kind, &url, "s3cr3tuserkey00000000000000000"),
+            alert(),
+            &["POST /1/messages.json HTTP/1.1", r#""user":"s3cr3tuserkey00000000000000000""#],
+        ),
+        ChannelKind::Gotify => (
+            entered(kind, &url, "message?token=s3cr3t-token"),
+            alert(),
+            &["POST /message HTTP/1.1", "x-gotify-key: s3cr3t-token\r\n", r#""priority":5"#],
+        ),
         ChannelKind::Webhook => (
             webhook(url),
             event(),
@@ -216,7 +257,7 @@ async fn each_channel_gets_its_own_form() {
         let server = Server::http(answer("200 OK", "", "ok")).await;
         let Some((target, message, parts)) = posted(kind, server.url()) else { continue };
         let outcome = sender.send(&target, &message, SendReason::Due, now()).await;
-        assert_eq!(outcome, SendOutcome::Delivered, "{target:?}");
+        assert_eq!(outcome, SendOutcome::DELIVERED, "{target:?}");
         let [request] = &server.seen()[..] else { panic!("{kind}: one request") };
         for part in
             ["content-type: application/json\r\n", "user-agent: Vedette/"].iter().chain(parts)
@@ -237,7 +278,7 @@ async fn a_topic_of_ntfy_gets_its_message_at_its_server_with_its_token() {
             .read(&fields, || -> Result<_, Infallible> { panic!("it signs nothing") });
         let (target, _) = read.expect("a topic");
         let outcome = http_sender().send(&target, &alert(), SendReason::Due, now()).await;
-        assert_eq!(outcome, SendOutcome::Delivered);
+        assert_eq!(outcome, SendOutcome::DELIVERED);
     }
     let [open, closed] = &server.seen()[..] else { panic!("two requests") };
     for request in [open, closed] {
@@ -276,7 +317,7 @@ async fn an_answer_says_what_came_of_it() {
     let refused = |why: &str| SendOutcome::Refused { why: why.to_owned() };
     type Kind<'a> = &'a dyn Fn(SecretUrl) -> Target;
     let cases: [(Kind<'_>, String, SendOutcome); 17] = [
-        (&webhook, answer("204 No Content", "", ""), SendOutcome::Delivered),
+        (&webhook, answer("204 No Content", "", ""), SendOutcome::DELIVERED),
         (
             &webhook,
             answer("404 Not Found", "", "nobody here"),
@@ -351,7 +392,7 @@ async fn a_long_answer_is_not_read_to_its_end() {
     let server = Server::http(answer("200 OK", "", &body)).await;
     let outcome =
         http_sender().send(&webhook(server.url()), &event(), SendReason::Due, now()).await;
-    assert_eq!(outcome, SendOutcome::Delivered);
+    assert_eq!(outcome, SendOutcome::DELIVERED);
 }
 
 #[tokio::test]
@@ -360,7 +401,7 @@ async fn a_body_that_never_comes_does_not_change_what_the_status_says() {
     let began = Instant::now();
     let outcome =
         http_sender().send(&webhook(server.url()), &event(), SendReason::Due, now()).await;
-    assert_eq!(outcome, SendOutcome::Delivered);
+    assert_eq!(outcome, SendOutcome::DELIVERED);
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
 }
 
@@ -406,7 +447,7 @@ async fn mails_are_kept_whole_in_their_folder() {
         let now = now() + SignedDuration::from_secs(delay);
         assert_eq!(
             sender.send(&email(), &alert(), SendReason::Due, now).await,
-            SendOutcome::Delivered
+            SendOutcome::DELIVERED
         );
     }
     let files = std::fs::read_dir(folder.path().join("mail")).expect("a folder");
@@ -424,7 +465,7 @@ async fn mails_are_kept_whole_in_their_folder() {
         "From: Vedette <alerts@vedette.test>\r\n",
         "To: ada@example.com\r\n",
         "Subject: [TEST] Example Shop\r\n",
-        "Message-ID: <1@vedette.test>\r\n",
+        "Message-ID: <test-1@vedette.test>\r\n",
     ] {
         assert!(mail.contains(line), "{mail}");
     }
@@ -529,7 +570,7 @@ async fn a_mail_server_gets_the_whole_mail() {
     for command in ["", "AUTH"] {
         let server = MailServer::start(None).await;
         let outcome = server.sender(command).send(&email(), &alert(), SendReason::Due, now()).await;
-        assert_eq!(outcome, SendOutcome::Delivered);
+        assert_eq!(outcome, SendOutcome::DELIVERED);
         let heard = server.server.seen().concat();
         for part in [
             command,
@@ -582,7 +623,7 @@ async fn a_mail_server_that_refuses_the_sender_holds_all_mail_back() {
         let third = now() + SignedDuration::from_secs(300);
         if command != "STARTTLS" {
             let outcome = sender.send(&other, &alert(), SendReason::Due, third).await;
-            assert_eq!(outcome, SendOutcome::Delivered, "{said}");
+            assert_eq!(outcome, SendOutcome::DELIVERED, "{said}");
         }
     }
 }
@@ -630,7 +671,7 @@ async fn a_refused_recipient_concerns_no_other_mail() {
         assert!(expected(&outcome), "{said}: {outcome:?}");
         server.mend();
         let outcome = sender.send(&email(), &alert(), SendReason::Due, now()).await;
-        assert_eq!(outcome, SendOutcome::Delivered, "{said}");
+        assert_eq!(outcome, SendOutcome::DELIVERED, "{said}");
     }
 }
 
@@ -658,7 +699,7 @@ async fn by_ses(server: &Server) -> Sender {
 async fn ses_gets_the_whole_mail_signed() {
     let server = Server::http(answer("200 OK", "", r#"{"MessageId":"1"}"#)).await;
     let outcome = by_ses(&server).await.send(&email(), &alert(), SendReason::Due, now()).await;
-    assert_eq!(outcome, SendOutcome::Delivered);
+    assert_eq!(outcome, SendOutcome::DELIVERED);
     let seen = server.seen();
     let (head, body) = seen[0].split_once("\r\n\r\n").expect("a request");
     assert!(head.starts_with("POST /v2/email/outbound-emails HTTP/1.1\r\n"), "{head}");

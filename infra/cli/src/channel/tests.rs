@@ -335,7 +335,7 @@ async fn a_test_says_what_became_of_it_and_is_tried_once() {
     let (bench, team) = bench().await;
     bench.add(&team, "slack", SECRET, "--name Ops").await;
     let channel = bench.channel(&team, "Ops").await;
-    let took = bench.try_out(&team, &channel, SendOutcome::Delivered).await;
+    let took = bench.try_out(&team, &channel, SendOutcome::DELIVERED).await;
     assert_eq!(
         (took.code, took.out.as_str()),
         (0, "Ops received the test message.\n"),
@@ -405,13 +405,13 @@ async fn a_test_that_its_host_has_no_room_for_is_sent_later() {
         assert!(bench.app.store.count_send(&host, channel.team, now).await.expect("counted"));
     }
     vedette_actions::queue_test(&bench.app, &channel).await.expect("queued");
-    bench.deliver(&channel, SendOutcome::Delivered).await;
+    bench.deliver(&channel, SendOutcome::DELIVERED).await;
     let said = bench.refused(&format!("channel test {team} Slack --wait 1")).await;
     let expected = "the channel's host has reached its limit of messages for this minute; the test will be sent in the next one";
     assert_eq!(said, expected);
     assert_eq!(bench.waiting(&channel).await.len(), 1);
     bench.pass(65);
-    bench.deliver(&channel, SendOutcome::Delivered).await;
+    bench.deliver(&channel, SendOutcome::DELIVERED).await;
     assert!(bench.waiting(&channel).await.is_empty());
     let state = bench.app.store.channel_state((&channel).into()).await.expect("read");
     assert_eq!(state.last_test.expect("an outcome").failed, None);
@@ -488,7 +488,7 @@ async fn what_was_given_up_is_sent_again() {
     let again = bench.json(&format!("channel resend {team} Webhook")).await;
     assert_eq!((&again["state"], &again["disabled"]), (&"failing".into(), &().into()));
     assert_eq!(again["waiting"][0]["due"], "2026-11-20T09:55:00+00:00");
-    bench.deliver(&channel, SendOutcome::Delivered).await;
+    bench.deliver(&channel, SendOutcome::DELIVERED).await;
     let after = bench.run(&format!("channel failures {team} Webhook")).await;
     assert!(after.out.starts_with("The channel is on.\n"), "{}", after.out);
     assert!(bench.waiting(&channel).await.is_empty());

@@ -546,7 +546,7 @@ impl Transport for Delivered {
         _: SendReason,
         _: Timestamp,
     ) -> SendOutcome {
-        SendOutcome::Delivered
+        SendOutcome::DELIVERED
     }
 }
 

@@ -49,7 +49,7 @@ impl Transport for Receiver {
         if let Outgoing::Event { body, .. } = message {
             self.0.lock().expect("events").push(serde_json::from_slice(body).expect("JSON"));
         }
-        SendOutcome::Delivered
+        SendOutcome::DELIVERED
     }
 }
 

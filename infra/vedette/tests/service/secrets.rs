@@ -16,6 +16,7 @@ use tokio::net::TcpListener;
 use tokio::process::Child;
 use tokio::time::sleep;
 use tokio_rustls::TlsAcceptor;
+use vedette_domain::alerts::channel::ChannelKind;
 use vedette_runtime::Clock;
 use vedette_testkit::open_id::{CLIENT_ID, CLIENT_SECRET, Lies, OpenIdProvider, ProviderAnswer};
 
@@ -57,7 +58,7 @@ async fn check(client: &Client, url: &str) {
     assert_eq!(ended[0]["result"]["code"], 200, "{}", ended[0]);
 }
 
-/// Adds a channel, tests it until the outcome is known, and changes it. Returns its signing key, if it has one.
+/// Adds a channel, tests it until the outcome is known, changes it, and deletes it. Returns its signing key, if it has one.
 async fn try_channel(client: &Client, body: &Value) -> Option<String> {
     let list = client.sites_path().await.replace("/sites", "/channels");
     let added = client.send("POST", &list, body.to_string().as_bytes()).await;
@@ -71,9 +72,16 @@ async fn try_channel(client: &Client, body: &Value) -> Option<String> {
         let channel = client.get(&path).await;
         shown = channel.text;
         if channel.body["data"]["last_test"].is_object() {
-            let other = json!({ "url": format!("{}-too", body["url"].as_str().expect("a URL")) });
+            let url = body["url"].as_str().expect("a URL");
+            let mut other = json!({ "url": format!("{}9", &url[..url.len() - 1]) });
+            if let Some(token) = body.get("token") {
+                other["token"] = token.clone();
+            }
             let moved = client.send("PATCH", &path, other.to_string().as_bytes()).await;
             assert_eq!(moved.status, 200, "{}", moved.text);
+            // A team can have fewer channels than are tried.
+            let deleted = client.send("DELETE", &path, b"").await;
+            assert_eq!(deleted.status, 204, "{}", deleted.text);
             return data["signing_key"].as_str().map(str::to_owned);
         }
         sleep(Duration::from_millis(100)).await;
@@ -85,18 +93,26 @@ async fn try_channel(client: &Client, body: &Value) -> Option<String> {
 async fn use_channels(client: &Client, receivers: [String; 2]) -> Vec<String> {
     let mut secrets = vec!["tk_s3cret_token".to_owned()];
     for (number, receiver) in receivers.iter().enumerate() {
-        for kind in ["slack", "discord", "teams", "ntfy", "webhook"] {
-            let part = format!("s3cret-{kind}-{number}");
-            let url = format!("{receiver}/{part}");
+        let kinds = ChannelKind::ALL.into_iter().filter(|kind| *kind != ChannelKind::Email);
+        for kind in kinds.map(ChannelKind::as_str) {
+            let (part, before, has_token) = match kind {
+                "matrix" => (format!("!s3cret-{kind}-{number}:example.org"), "", true),
+                "telegram" => (format!("-100987654321{number}"), "", true),
+                "pushover" => (format!("s3cret0of0the0channel00000000{number}"), "", true),
+                "gotify" => (format!("s3cret-{kind}-{number}"), "message?token=", false),
+                kind => (format!("s3cret-{kind}-{number}"), "", kind == "ntfy"),
+            };
+            let url = format!("{receiver}/{before}{part}");
             let mut body = json!({ "kind": kind, "url": url, "name": format!("{kind} {number}") });
-            if kind == "ntfy" {
+            if has_token {
                 body["token"] = json!(secrets[0]);
             }
             let key = try_channel(client, &body).await;
             assert_eq!(key.is_some(), kind == "webhook");
             // Only the digits: in other places, the key has no prefix.
             secrets.extend(key.map(|key| key.trim_start_matches("whsec_").to_owned()));
-            secrets.push(part);
+            // The change replaces the number at its end.
+            secrets.push(part.trim_end_matches(['0', '1']).to_owned());
         }
     }
     secrets

@@ -18,26 +18,31 @@ mod chat;
 mod description;
 pub mod discord;
 mod email;
+pub mod google_chat;
+pub mod gotify;
+pub mod matrix;
+pub mod mattermost;
 pub mod ntfy;
+pub mod pushover;
 mod request;
 mod secret;
 mod signature;
 pub mod slack;
 mod target;
 pub mod teams;
+pub mod telegram;
 pub mod webhook;
 
-pub use chat::Chat;
+pub use chat::{Chat, ChatMessage};
 pub(super) use description::is_in;
 pub use description::{
-    ChannelEdit, ChannelInput, KindDescription, Room, TargetField, UrlEdit, UrlInput,
+    ChannelEdit, ChannelInput, KindDescription, Room, TargetEdit, TargetField, UrlEdit, UrlInput,
 };
 pub use email::EmailInput;
-pub use ntfy::NtfyToken;
 pub use request::{ChannelAnswer, ChannelRequest, Failure, InvalidUrl};
 pub(crate) use secret::sha256;
-pub use secret::{MaskedUrl, SecretUrl, SigningKey, SigningKeys};
-pub use target::{ChannelKind, PublicTarget, Receiver, Target, TargetEdit};
+pub use secret::{AccessToken, MaskedUrl, SecretUrl, SigningKey, SigningKeys};
+pub use target::{ChannelKind, PublicTarget, Receiver, Target};
 
 /// The most channels of a team.
 pub const CHANNELS_MAX: usize = 20;
@@ -106,7 +111,7 @@ impl Channel {
             name: name.to_owned(),
             target: target.public(),
             managed_by: None,
-            token_digest: target.token().map(NtfyToken::digest),
+            token_digest: target.token().map(AccessToken::digest),
             secret: target.is_secret().then_some(target),
             filter,
             since,
@@ -185,7 +190,7 @@ impl Channel {
         let target = url.map_or_else(|| self.target.clone(), |url| self.target.at(url));
         let token = to.and_then(|to| to.token.as_ref());
         let token_digest = match token {
-            Some(token) => token.as_ref().map(NtfyToken::digest),
+            Some(token) => token.as_ref().map(AccessToken::digest),
             None => self.token_digest.clone(),
         };
         (!is_same).then(|| Self {

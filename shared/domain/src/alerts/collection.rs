@@ -35,12 +35,14 @@ pub(crate) struct Collecting {
 const NAMED_MAX: usize = 50;
 /// The longest that the lines with the names may be together, in the units of kinds without a room of their own.
 const NAMED_SIZE: usize = 2_900;
+/// Room for the line that says how many more there are.
+const MORE_SIZE: usize = 100;
 /// The longest address of a site that shares its name with another one.
 const ADDRESS_SIZE: usize = 200;
 
 // If a channel cut off names, people would miss them. The last line says how many more there are.
-const _: () = assert!(NAMED_SIZE + 100 <= slack::SECTION);
-const _: () = assert!(NAMED_SIZE + 100 <= discord::TEXT);
+const _: () = assert!(NAMED_SIZE + MORE_SIZE <= slack::SECTION);
+const _: () = assert!(NAMED_SIZE + MORE_SIZE <= discord::TEXT);
 // A UTF-16 unit takes at most three bytes.
 const _: () = assert!(3 * (NAMED_SIZE + 600) <= teams::TEXTS);
 const _: () = assert!(NAMED_MAX + 5 <= teams::COUNT);
@@ -149,13 +151,13 @@ fn named(
 ) -> Vec<String> {
     let (most, size_of): (usize, fn(char) -> usize) = match room {
         Room::Common => (NAMED_SIZE, common_size),
-        Room::Own { size, size_of } => (size, size_of),
+        Room::Own { size, size_of } => (size - MORE_SIZE, size_of),
     };
     let mut named_so: BTreeMap<String, BTreeSet<SiteId>> = BTreeMap::new();
     for AlertSubject { site, .. } in subjects {
         named_so.entry(one_line(&site.name)).or_default().insert(site.id);
     }
-    let mut free = most;
+    let (mut free, line_break) = (most, size_of('\n'));
     let mut lines = Vec::new();
     for subject in subjects.iter().take(NAMED_MAX) {
         let mut name = one_line(&subject.site.name);
@@ -164,10 +166,9 @@ fn named(
             name = format!("{name} ({address})");
         }
         let line = one_line(&format!("{name}: {}", said(subject, kind, now)));
-        let line = cut(&line, most - 1, size_of);
-        // Includes the line break.
+        let line = cut(&line, most - line_break, size_of);
         let size = line.chars().map(size_of).sum::<usize>();
-        let Some(left) = free.checked_sub(size + 1) else { break };
+        let Some(left) = free.checked_sub(size + line_break) else { break };
         free = left;
         lines.push(line);
     }
@@ -199,7 +200,10 @@ mod tests {
     use super::*;
     use crate::accounts::plan::Plan;
     use crate::accounts::team::Team;
-    use crate::alerts::channel::{ChannelKind, ntfy};
+    use crate::alerts::channel::{
+        ChannelKind, google_chat, gotify, matrix, mattermost, ntfy, pushover, telegram,
+    };
+    use crate::alerts::text::unmentioned;
     use crate::id::TeamId;
     use crate::issues::Fingerprint;
     use crate::issues::record::Issue;
@@ -359,6 +363,37 @@ mod tests {
             ChannelKind::Ntfy => {
                 let message = text(&json(ntfy::message(alert, "alerts"))["message"]);
                 prop_assert!(message.starts_with(&alert.lines.join("\n")), "{}", message);
+                Ok(())
+            }
+            ChannelKind::GoogleChat => {
+                let card = &json(google_chat::message(alert))["cardsV2"][0]["card"];
+                let lines = text(&card["sections"][0]["widgets"][0]["textParagraph"]["text"]);
+                in_one_text(lines.replace("<br>", "\n"))
+            }
+            ChannelKind::Mattermost => {
+                let shown = text(&json(mattermost::message(alert))["attachments"][0]["text"]);
+                let lines = shown.lines().filter(|line| !line.is_empty()).count();
+                prop_assert!(lines > alert.lines.len(), "{}", shown);
+                Ok(())
+            }
+            ChannelKind::Matrix => {
+                let shown = text(&json(matrix::message(alert, None))["body"]);
+                prop_assert!(shown.contains(&alert.lines.join("\n")), "{}", shown);
+                Ok(())
+            }
+            ChannelKind::Telegram => {
+                let shown = text(&json(telegram::message(alert, "-100", None))["text"]);
+                prop_assert!(shown.contains(&unmentioned(&alert.lines.join("\n"))), "{}", shown);
+                Ok(())
+            }
+            ChannelKind::Pushover => {
+                let shown = text(&pushover::message(alert)["message"]);
+                prop_assert!(shown.starts_with(&alert.lines.join("\n")), "{}", shown);
+                Ok(())
+            }
+            ChannelKind::Gotify => {
+                let shown = text(&json(gotify::message(alert))["message"]);
+                prop_assert!(shown.starts_with(&alert.lines.join("\n")), "{}", shown);
                 Ok(())
             }
             // An email has room for everything, and a program gets events.

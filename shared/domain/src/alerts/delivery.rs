@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::channel::EventKind;
 use super::due::{AlertPolicy, Due, Notified, due};
 use super::ended::EndReason;
+use super::handle::Handle;
 use super::mail::Asker;
 use super::missed::Missed;
 use super::reminder::next_reminder;
@@ -123,6 +124,9 @@ pub struct DeliveryState {
         skip_serializing_if = "Option::is_none"
     )]
     pub due: Option<Timestamp>,
+    /// What the receiver answered to the message about the last opening.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub handle: Option<Handle>,
     /// The first transition that the channel missed while it was off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed: Option<Missed>,
@@ -136,7 +140,16 @@ pub struct DeliveryState {
 impl DeliveryState {
     /// The first delivery state of a channel that does not know an issue yet.
     pub const fn new(issue: IssueId, from: Timestamp, now: Timestamp) -> Self {
-        Self { issue, notified: None, from, due: Some(now), missed: None, deleted: None, rev: 1 }
+        Self {
+            issue,
+            notified: None,
+            from,
+            due: Some(now),
+            handle: None,
+            missed: None,
+            deleted: None,
+            rev: 1,
+        }
     }
 
     /// The first delivery state of a channel that should know an active issue, but does not. A program is notified of
@@ -217,11 +230,12 @@ impl DeliveryState {
     pub fn notified_meanwhile(
         &self,
         issue: &Issue,
-        notified: Option<Notified>,
+        (notified, handle): (Option<Notified>, &Option<Handle>),
         now: Timestamp,
     ) -> Self {
         let from = if notified.is_some() { self.from } else { self.after_opening(issue) };
-        Self { notified, from, due: Some(now), rev: self.rev + 1, ..self.clone() }
+        let handle = handle.clone();
+        Self { notified, from, handle, due: Some(now), rev: self.rev + 1, ..self.clone() }
     }
 
     /// The first instant after an opening that people know about.

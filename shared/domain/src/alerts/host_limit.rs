@@ -24,12 +24,19 @@ pub struct ReceivingHost {
     /// Whether each team's messages are counted separately. This applies to shared services, and to programs on this
     /// machine, which can only be reached if the operator allows it.
     pub is_apart: bool,
+    /// What a team may send it.
+    pub limit: SharedLimit,
 }
 
 impl ReceivingHost {
-    /// The host that a target's messages are posted to, if they are posted.
+    /// The host that a target's messages are posted to, if they are posted. If the service limits the messages to a
+    /// chat, it is the chat.
     pub fn of(target: &Target) -> Option<Self> {
-        target.url().and_then(Self::of_url)
+        let url = target.url()?;
+        let host = Self::of_url(url)?;
+        let Some(of_team) = target.kind().description().per_minute else { return Some(host) };
+        let name = format!("{} {}", host.name, url.masked().digest);
+        Some(Self { name, is_apart: true, limit: SharedLimit { of_team, ..MESSAGES_TO_HOST } })
     }
 
     fn of_url(url: &SecretUrl) -> Option<Self> {
@@ -42,7 +49,7 @@ impl ReceivingHost {
         };
         // A name with a trailing dot is the same host.
         let name = host.to_string().trim_end_matches('.').to_owned();
-        Some(Self { name, is_apart })
+        Some(Self { name, is_apart, limit: MESSAGES_TO_HOST })
     }
 }
 
@@ -69,6 +76,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::alerts::channel::google_chat::GoogleChat;
     use crate::alerts::channel::slack::Slack;
 
     #[test]
@@ -89,11 +97,26 @@ mod tests {
             ("http://[::1]/x", "[::1]", true),
         ] {
             let target = Target::Slack(Slack { url: SecretUrl::new(url) });
-            let expected = ReceivingHost { name: name.to_owned(), is_apart };
+            let (name, limit) = (name.to_owned(), MESSAGES_TO_HOST);
+            let expected = ReceivingHost { name, is_apart, limit };
             assert_eq!(ReceivingHost::of(&target), Some(expected), "{url}");
         }
         let mail = Target::email("ops@example.com").expect("an address");
         assert_eq!(ReceivingHost::of(&mail), None);
+    }
+
+    #[test]
+    fn some_services_limit_the_messages_to_each_chat() {
+        let of = |space: &str| {
+            let url = SecretUrl::new(format!("https://chat.googleapis.com/v1/spaces/{space}"));
+            ReceivingHost::of(&Target::GoogleChat(GoogleChat { url })).expect("a host")
+        };
+        let space = of("first-secret");
+        assert!(space.name.starts_with("chat.googleapis.com "), "{space:?}");
+        assert!(!space.name.contains("secret"), "{space:?}");
+        assert_eq!((space.is_apart, space.limit.of_team), (true, 60));
+        assert_eq!(space, of("first-secret"));
+        assert_ne!(space.name, of("second-secret").name);
     }
 
     #[test]

@@ -77,7 +77,7 @@ impl Notification {
 impl From<&SendOutcome> for NotificationOutcome {
     fn from(outcome: &SendOutcome) -> Self {
         match outcome {
-            SendOutcome::Delivered => Self::Sent,
+            SendOutcome::Delivered { .. } => Self::Sent,
             SendOutcome::Held { .. } => Self::Held,
             SendOutcome::Retry { .. } | SendOutcome::Refused { .. } | SendOutcome::Gone { .. } => {
                 Self::Failed

@@ -1,6 +1,7 @@
 //! What is sent to the target of a channel.
 
 use super::Alert;
+use super::handle::Handle;
 use super::mail::TransactionalMail;
 
 /// What is sent to the target of a channel.
@@ -13,6 +14,8 @@ pub enum OutgoingMessage {
         /// The id of the message, made of letters, digits and hyphens. It is the same whenever the message is sent
         /// again.
         id: String,
+        /// What the receiver answered to the message about the opening of the same issue.
+        about: Option<Handle>,
         /// Where the recipient of an email unsubscribes.
         unsubscribe_url: Option<String>,
     },

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::handle::Handle;
+
 /// Why a message is sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SendReason {
@@ -15,7 +17,10 @@ pub enum SendReason {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SendOutcome {
     /// The receiver has it.
-    Delivered,
+    Delivered {
+        /// What it answered, if later messages can refer to that.
+        handle: Option<Handle>,
+    },
     /// It did not arrive, and may later.
     Retry {
         /// The earliest time to send it again, if anybody said so.
@@ -46,10 +51,13 @@ pub enum SendOutcome {
 }
 
 impl SendOutcome {
+    /// The receiver has it, and answered nothing that later messages can refer to.
+    pub const DELIVERED: Self = Self::Delivered { handle: None };
+
     /// Why it did not arrive, if it did not.
     pub fn why(&self) -> Option<&str> {
         match self {
-            Self::Delivered => None,
+            Self::Delivered { .. } => None,
             Self::Retry { why, .. }
             | Self::Held { why, .. }
             | Self::Refused { why }

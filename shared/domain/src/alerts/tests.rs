@@ -6,7 +6,11 @@ use serde_json::{Value, json};
 use twilight_model::channel::message::Embed;
 use uuid::Uuid;
 
-use super::channel::{ChannelKind, EventKind, discord, ntfy, slack, teams, webhook};
+use super::channel::{
+    ChannelKind, EventKind, discord, google_chat, gotify, matrix, mattermost, ntfy, pushover,
+    slack, teams, telegram, webhook,
+};
+use super::handle::Handle;
 use super::mail::{Asker, Envelope, TransactionalMail, TransactionalMailKind};
 use super::*;
 use crate::id::{IncidentId, SiteId};
@@ -977,6 +981,12 @@ fn service_takes(kind: ChannelKind, alert: &Alert) -> Result<(), TestCaseError> 
         ChannelKind::Discord => discord_takes(alert),
         ChannelKind::Teams => teams_takes(alert),
         ChannelKind::Ntfy => ntfy_takes(alert),
+        ChannelKind::GoogleChat => google_chat_takes(alert),
+        ChannelKind::Mattermost => mattermost_takes(alert),
+        ChannelKind::Matrix => matrix_takes(alert),
+        ChannelKind::Telegram => telegram_takes(alert),
+        ChannelKind::Pushover => pushover_takes(alert),
+        ChannelKind::Gotify => gotify_takes(alert),
         // A program receives events instead.
         ChannelKind::Webhook => Ok(()),
     }
@@ -1049,6 +1059,70 @@ fn ntfy_takes(alert: &Alert) -> Result<(), TestCaseError> {
     prop_assert!(keys.iter().all(|key| known.contains(&key.as_str())), "{keys:?}");
     prop_assert!(message["message"].as_str().expect("a text").len() <= 4_096);
     prop_assert!(!message["title"].as_str().expect("a text").contains('\n'));
+    Ok(())
+}
+
+fn google_chat_takes(alert: &Alert) -> Result<(), TestCaseError> {
+    let bytes = google_chat::message(alert);
+    prop_assert!(bytes.len() <= 32_000, "{}", bytes.len());
+    let message = json(&bytes);
+    prop_assert!(
+        !message["text"].as_str().expect("a text").contains(['<', '>', '*', '_', '~', '`'])
+    );
+    let card = &message["cardsV2"][0]["card"];
+    for text in texts(&card["sections"][0]["widgets"], "text") {
+        prop_assert!(!text.replace("<br>", "").contains(['<', '>', '\n']), "{text}");
+    }
+    Ok(())
+}
+
+fn mattermost_takes(alert: &Alert) -> Result<(), TestCaseError> {
+    let message = json(&mattermost::message(alert));
+    for text in texts(&message, "text") {
+        prop_assert!(text.chars().count() <= 16_383);
+        prop_assert!(!text.contains(['<', '>']), "{text}");
+        let is_mention = |(at, _): (usize, &str)| !text[at..].starts_with("@\u{2060}");
+        prop_assert!(!text.match_indices('@').any(is_mention), "{text}");
+    }
+    Ok(())
+}
+
+fn matrix_takes(alert: &Alert) -> Result<(), TestCaseError> {
+    let bytes = matrix::message(alert, Handle::new("$opening").as_ref());
+    // A server adds ids, hashes and signatures.
+    prop_assert!(bytes.len() <= 32_000, "{}", bytes.len());
+    let message = json(&bytes);
+    prop_assert_eq!(&message["m.mentions"], &json!({}));
+    prop_assert!(!message["body"].as_str().expect("a text").is_empty());
+    Ok(())
+}
+
+fn telegram_takes(alert: &Alert) -> Result<(), TestCaseError> {
+    let message = json(&telegram::message(alert, "-100", Handle::new("7").as_ref()));
+    let text = message["text"].as_str().expect("a text");
+    prop_assert!((1..=4_096).contains(&utf16(text)), "{text}");
+    prop_assert!(message.get("parse_mode").is_none());
+    prop_assert_eq!(&message["reply_parameters"]["message_id"], &json!(7));
+    Ok(())
+}
+
+fn pushover_takes(alert: &Alert) -> Result<(), TestCaseError> {
+    let message = pushover::message(alert);
+    for (field, limit) in [("title", 250), ("message", 1_024), ("url", 512), ("url_title", 100)] {
+        let text = message[field].as_str().unwrap_or("-");
+        prop_assert!((1..=limit).contains(&text.chars().count()), "{field}: {text}");
+    }
+    prop_assert_eq!(&message["priority"], &json!(2));
+    prop_assert!(
+        message["retry"].as_u64() >= Some(30) && message["expire"].as_u64() <= Some(10_800)
+    );
+    Ok(())
+}
+
+fn gotify_takes(alert: &Alert) -> Result<(), TestCaseError> {
+    let message = json(&gotify::message(alert));
+    prop_assert!(message["title"].as_str().is_some_and(|title| !title.contains('\n')));
+    prop_assert!(message["message"].is_string() && message["priority"].is_u64());
     Ok(())
 }
 

@@ -25,6 +25,19 @@ impl Alert {
         alert
     }
 
+    /// Everything but the title and the link, without markup.
+    pub(super) fn plain(&self) -> String {
+        let details = self.details().map(|(label, value)| format!("{label}: {value}"));
+        let notes = self.runbook.as_ref().map(|runbook| format!("Notes:\n{runbook}"));
+        let parts = [
+            self.lines.join("\n"),
+            details.collect::<Vec<_>>().join("\n"),
+            notes.unwrap_or_default(),
+        ];
+        let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join("\n\n")
+    }
+
     /// The details, including the monitored URL.
     pub(super) fn details(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let url = self.site_url.iter().map(|url| ("URL", url.as_str()));
@@ -66,6 +79,20 @@ pub(super) fn cut(text: &str, limit: usize, size: impl Fn(char) -> usize) -> Str
     kept.truncate(kept.trim_end().len());
     kept.push(ELLIPSIS);
     kept
+}
+
+/// The bytes of a character in JSON. In a tamed alert, line breaks are the only characters that are written as escape
+/// sequences.
+pub(super) const fn json_size(c: char) -> usize {
+    match c {
+        '"' | '\\' | '\n' => 2,
+        _ => c.len_utf8(),
+    }
+}
+
+/// A text in which no name after an `@` notifies anybody: an invisible character separates them.
+pub(super) fn unmentioned(text: &str) -> String {
+    text.replace('@', "@\u{2060}")
 }
 
 #[cfg(test)]

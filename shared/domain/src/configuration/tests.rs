@@ -101,7 +101,7 @@ impl Objects {
                 self.channels.push(Channel { managed_by: Some(managed_by), ..new });
             }
             ChangeStep::EditChannel { before, after, to, managed_by } => {
-                let to = to.beyond(&before.target);
+                let to = to.beyond(before.target.masked());
                 let edited = before.edited(&after.0, after.1, to.as_ref(), Some(managed_by), now());
                 replace(&mut self.channels, |one| one.id == before.id, edited.expect("a change"));
             }

@@ -72,13 +72,13 @@ impl ChannelRows {
     }
 
     fn save_notified(&mut self, saved: &NotifiedIssue, now: Timestamp) -> bool {
-        let NotifiedIssue { before, next, issue, notified } = saved;
+        let NotifiedIssue { before, next, issue, notified, handle } = saved;
         let is_ours = match next {
             Some(next) => self.put_delivery_state(next.clone()),
             None => self.delete_delivery_state(before),
         };
         if let Some(current) = self.deliveries.get(&before.issue).filter(|_| !is_ours) {
-            let next = current.notified_meanwhile(issue, *notified, now);
+            let next = current.notified_meanwhile(issue, (*notified, handle), now);
             self.put_delivery_state(next);
         }
         is_ours
@@ -215,7 +215,7 @@ pub(crate) fn deliver(
                 };
                 let outcome = match answer {
                     Answer::Died => return Err(Died),
-                    Answer::Taken => SendOutcome::Delivered,
+                    Answer::Taken => SendOutcome::DELIVERED,
                     Answer::Failed(asked) => SendOutcome::Retry {
                         after: asked.map(|asked| asked.try_into().expect("a wait")),
                         why: "HTTP 503".to_owned(),

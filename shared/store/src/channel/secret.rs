@@ -4,10 +4,11 @@
 use aws_sdk_dynamodb::types::AttributeValue;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use vedette_domain::alerts::channel::ntfy::NtfyToken;
-use vedette_domain::alerts::channel::{Channel, PublicTarget, SecretUrl, Target, TargetEdit};
+use vedette_domain::alerts::channel::{
+    AccessToken, Channel, PublicTarget, SecretUrl, Target, TargetEdit,
+};
 use vedette_domain::alerts::channel_state::ChannelState;
-use vedette_domain::alerts::host_limit::{MESSAGES_TO_HOST, ReceivingHost};
+use vedette_domain::alerts::host_limit::ReceivingHost;
 use vedette_domain::id::{ChannelId, TeamId};
 
 use super::ChannelRef;
@@ -79,7 +80,7 @@ fn change_secret<'a>(
     server: Option<String>,
 ) -> Transaction<'a> {
     let (url, token) = (edit.url.as_ref().map(SecretUrl::reveal), edit.token.as_ref());
-    let token = token.map(|token| token.as_ref().map(NtfyToken::reveal));
+    let token = token.map(|token| token.as_ref().map(AccessToken::reveal));
     let set = [url.map(|_| "#url = :url"), token.flatten().map(|_| "#token = :token")];
     let set: Vec<_> = set.into_iter().flatten().collect();
     let set = if set.is_empty() { String::new() } else { format!("SET {}", set.join(", ")) };
@@ -279,7 +280,7 @@ impl Store {
         team: TeamId,
         now: Timestamp,
     ) -> Result<bool, StoreError> {
-        let (limit, of_team) = (MESSAGES_TO_HOST, host.is_apart.then_some(team));
+        let (limit, of_team) = (host.limit, host.is_apart.then_some(team));
         let key = keys::host(&host.name, of_team, limit.window_at(now));
         Ok(limit.admits(self.add_shared(&key, team, limit, now).await?))
     }

@@ -1,18 +1,45 @@
 //! What channels for chats have in common.
 
 use super::request::{ChannelRequest, InvalidUrl};
-use super::secret::SecretUrl;
+use super::secret::{AccessToken, SecretUrl};
 use crate::alerts::Alert;
+use crate::alerts::handle::Handle;
+
+/// A message to a chat.
+#[derive(Debug, Clone, Copy)]
+pub struct ChatMessage<'a> {
+    /// What it says.
+    pub alert: &'a Alert,
+    /// Its id, made of letters, digits and hyphens. It is the same whenever the message is sent again.
+    pub id: &'a str,
+    /// What the chat answered to the message about the opening of the same issue.
+    pub about: Option<&'a Handle>,
+}
 
 /// A channel that posts messages to a chat.
 pub trait Chat: Sync {
     /// The URL, which distinguishes it from other channels.
     fn url(&self) -> &SecretUrl;
 
-    /// The request that sends an alert.
+    /// The access token, if there is one.
+    fn token(&self) -> Option<&AccessToken> {
+        None
+    }
+
+    /// The request that sends a message.
     ///
     /// # Errors
     ///
     /// When the stored URL is invalid.
-    fn request(&self, alert: &Alert) -> Result<ChannelRequest, InvalidUrl>;
+    fn request(&self, message: ChatMessage<'_>) -> Result<ChannelRequest, InvalidUrl>;
+
+    /// A request that is made first, for example to end the earlier message. If it is refused, the message is sent all
+    /// the same.
+    ///
+    /// # Errors
+    ///
+    /// When the stored URL is invalid.
+    fn request_before(&self, _: ChatMessage<'_>) -> Result<Option<ChannelRequest>, InvalidUrl> {
+        Ok(None)
+    }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
-use super::secret::SecretUrl;
+use super::secret::{AccessToken, MaskedUrl, SecretUrl};
 use super::{EventKind, Filter};
 use crate::checks::tool::Tool;
 use crate::input::{InputField, ListRule, MinutesRule, input, line};
@@ -28,6 +28,8 @@ pub struct KindDescription {
     pub services: &'static [&'static str],
     /// The domains that take the messages of this kind only, so that no channel of another kind can lead there.
     pub own_domains: &'static [&'static str],
+    /// How many messages in a minute a destination takes, if that is fewer than a host does.
+    pub per_minute: Option<u32>,
     /// How much of an alert about many issues fits into a message.
     pub room: Room,
 }
@@ -58,6 +60,37 @@ input! {
     UrlEdit {
         /// The URL, which is as secret as a password.
         url: Required<SecretUrl> = SecretUrl::RULE;
+    }
+}
+
+/// A change of where a channel leads. It says only what changes, because the rest of the secret may be read only by the
+/// sender of messages.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TargetEdit {
+    /// The new URL.
+    pub url: Option<SecretUrl>,
+    /// The new access token, or that there is none any more.
+    pub token: Option<Option<AccessToken>>,
+}
+
+impl From<UrlEdit> for TargetEdit {
+    fn from(UrlEdit { url }: UrlEdit) -> Self {
+        Self { url, token: None }
+    }
+}
+
+impl TargetEdit {
+    /// The change that is left for a channel that leads to `current`; `None` if nothing is.
+    pub fn beyond(mut self, current: Option<&MaskedUrl>) -> Option<Self> {
+        let digest = current.map(|masked| &masked.digest);
+        self.url = self.url.filter(|url| digest != Some(&url.masked().digest));
+        (self != Self::default()).then_some(self)
+    }
+
+    /// How the URLs of the server begin to which the channel must lead already to keep its access token; `None` if the
+    /// token is part of the change, or does not depend on it.
+    pub fn server_of_token(&self) -> Option<String> {
+        self.url.as_ref().filter(|_| self.token.is_none())?.server()
     }
 }
 

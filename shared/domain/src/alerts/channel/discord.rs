@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::chat::Chat;
+use super::chat::{Chat, ChatMessage};
 use super::description::{KindDescription, Room, TargetField, UrlInput};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::SecretUrl;
@@ -44,6 +44,7 @@ pub(super) const DESCRIPTION: KindDescription = KindDescription {
     },
     services: DOMAINS,
     own_domains: DOMAINS,
+    per_minute: None,
     room: Room::Common,
 };
 
@@ -58,22 +59,14 @@ impl Chat for Discord {
         &self.url
     }
 
-    fn request(&self, alert: &Alert) -> Result<ChannelRequest, InvalidUrl> {
-        let mut request = ChannelRequest::json(&self.url, message(alert), failure)?;
+    fn request(
+        &self,
+        ChatMessage { alert, .. }: ChatMessage<'_>,
+    ) -> Result<ChannelRequest, InvalidUrl> {
+        let mut request = ChannelRequest::json(&self.url, message(alert), Failure::of_service)?;
         // Without this parameter, Discord answers before it has stored the message.
         request.url.query_pairs_mut().append_pair("wait", "true");
         Ok(request)
-    }
-}
-
-/// What an error status means.
-pub(super) const fn failure(status: u16) -> Failure {
-    match status {
-        408 | 425 | 429 => Failure::Attempt,
-        // Discord bans clients that keep requesting something that does not exist.
-        401 | 403 | 404 | 410 => Failure::Channel,
-        400..500 => Failure::Message,
-        _ => Failure::Attempt,
     }
 }
 

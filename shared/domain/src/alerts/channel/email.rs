@@ -36,6 +36,7 @@ pub(super) const DESCRIPTION: KindDescription = KindDescription {
     },
     services: &[],
     own_domains: &[],
+    per_minute: None,
     room: Room::Common,
 };
 

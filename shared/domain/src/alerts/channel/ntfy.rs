@@ -3,26 +3,21 @@
 //!
 //! A message is plain text unless it says that it is Markdown.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use url::Url;
 
-use super::chat::Chat;
-use super::description::{KindDescription, Room, TargetField};
+use super::chat::{Chat, ChatMessage};
+use super::description::{KindDescription, Room, TargetEdit, TargetField};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
-use super::secret::{SecretUrl, sha256};
-use crate::alerts::text::cut;
+use super::secret::{AccessToken, SecretUrl};
+use crate::alerts::text::{cut, json_size};
 use crate::alerts::{Alert, Tone};
-use crate::input::{Input as _, TextKind, TextRule, input};
+use crate::input::{Input as _, TextRule, input};
 
 /// The server of a topic that is given only by its name.
 const SERVER: &str = "https://ntfy.sh";
 /// Characters in the name of a topic.
 const TOPIC: usize = 64;
-/// The most characters in an access token; real tokens have fewer.
-const TOKEN: usize = 255;
 
 /// Bytes in a message. A longer message arrives as a file.
 const MESSAGE: usize = 4_096;
@@ -45,30 +40,7 @@ pub struct Ntfy {
     pub url: SecretUrl,
     /// The token with which the server recognizes us, if the topic is not open to everybody.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub token: Option<NtfyToken>,
-}
-
-/// An access token of an ntfy server, which is a password.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct NtfyToken(String);
-
-impl NtfyToken {
-    /// The token itself, for sending and storing.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-
-    /// SHA-256 of it, in hexadecimal digits.
-    pub(super) fn digest(&self) -> String {
-        sha256(&self.0)
-    }
-}
-
-impl fmt::Debug for NtfyToken {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("NtfyToken(…)")
-    }
+    pub token: Option<AccessToken>,
 }
 
 input! {
@@ -80,30 +52,16 @@ input! {
         url: Required<SecretUrl> = TOPIC_URL;
         /// The access token, if the server asks for one.
         #[form("Access token", "The access token, if the server asks for one.")]
-        token: Clearable<NtfyToken> = ACCESS_TOKEN;
+        token: Clearable<AccessToken> = AccessToken::RULE;
     }
 }
 
 const TOPIC_URL: TextRule<SecretUrl> = TextRule {
     parse: |text| {
-        let url = match is_topic(text) {
-            true => SecretUrl::new(format!("{SERVER}/{text}")),
-            false => (SecretUrl::RULE.parse)(text)?,
-        };
         let error = "must be that of a topic, such as https://ntfy.example.com/alerts";
-        parts(&url).is_some().then_some(url).ok_or_else(|| error.to_owned())
+        SecretUrl::parse_place(text, is_topic, Some(SERVER), error)
     },
     ..SecretUrl::RULE
-};
-
-const ACCESS_TOKEN: TextRule<NtfyToken> = TextRule {
-    min: 0,
-    max: TOKEN,
-    kind: TextKind::Secret,
-    parse: |text| match text.bytes().all(|byte| byte.is_ascii_graphic()) {
-        true => Ok(NtfyToken(text.to_owned())),
-        false => Err("must not contain spaces or accented letters".to_owned()),
-    },
 };
 
 /// The public server's domain.
@@ -120,8 +78,15 @@ pub(super) const DESCRIPTION: KindDescription = KindDescription {
     },
     services: DOMAINS,
     own_domains: DOMAINS,
-    room: Room::Own { size: LINES, size_of: size },
+    per_minute: None,
+    room: Room::Own { size: LINES, size_of: json_size },
 };
+
+impl From<NtfyEdit> for TargetEdit {
+    fn from(NtfyEdit { url, token }: NtfyEdit) -> Self {
+        Self { url, token }
+    }
+}
 
 impl Ntfy {
     pub(super) fn new(NtfyInput { url, token }: NtfyInput) -> Self {
@@ -134,15 +99,21 @@ impl Chat for Ntfy {
         &self.url
     }
 
-    fn request(&self, alert: &Alert) -> Result<ChannelRequest, InvalidUrl> {
-        let (server, topic) = parts(&self.url).ok_or(InvalidUrl)?;
-        let mut request = ChannelRequest::json(&self.url, message(alert, &topic), failure)?;
-        request.url = server;
-        request.secrets.push(topic);
-        let token = self.token.as_ref().map(|NtfyToken(token)| token.clone());
-        request.secrets.extend(token.clone());
-        let authorization = token.map(|token| ("authorization", format!("Bearer {token}")));
-        Ok(request.with_headers(authorization))
+    fn token(&self) -> Option<&AccessToken> {
+        self.token.as_ref()
+    }
+
+    fn request(
+        &self,
+        ChatMessage { alert, .. }: ChatMessage<'_>,
+    ) -> Result<ChannelRequest, InvalidUrl> {
+        let (server, topic) = self.url.place(is_topic).ok_or(InvalidUrl)?;
+        let body = message(alert, &topic);
+        let request = ChannelRequest::json_to(server, body, Failure::of_own_server).hiding([topic]);
+        Ok(match &self.token {
+            Some(token) => request.authorized_by(token),
+            None => request,
+        })
     }
 }
 
@@ -151,47 +122,18 @@ fn is_topic(text: &str) -> bool {
     (1..=TOPIC).contains(&text.len()) && text.bytes().all(is_in_topics)
 }
 
-/// The server that messages are posted to, and the topic.
-fn parts(url: &SecretUrl) -> Option<(Url, String)> {
-    let mut server = Url::parse(url.reveal()).ok()?;
-    let topic = server.path().strip_prefix('/').filter(|topic| is_topic(topic))?.to_owned();
-    if server.query().is_some() {
-        return None;
-    }
-    server.set_path("/");
-    Some((server, topic))
-}
-
-/// What an error status means. While a self-hosted server is down, another one may respond in its place, so a 404 is
-/// tried again.
-pub(super) const fn failure(status: u16) -> Failure {
-    match status {
-        401 | 403 | 410 => Failure::Channel,
-        404 | 408 | 425 | 429 => Failure::Attempt,
-        400..500 => Failure::Message,
-        _ => Failure::Attempt,
-    }
-}
-
 /// The body of the request.
 pub fn message(alert: &Alert, topic: &str) -> Vec<u8> {
     let alert = alert.tamed();
-    let details = alert.details().map(|(label, value)| format!("{label}: {value}"));
-    let parts = [
-        alert.lines.join("\n"),
-        details.collect::<Vec<_>>().join("\n"),
-        alert.runbook.as_ref().map(|runbook| format!("Notes:\n{runbook}")).unwrap_or_default(),
-    ];
-    let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     let mut body = json!({
         "topic": topic,
-        "title": cut(&alert.title(), TITLE, size),
-        "message": cut(&parts.join("\n\n"), MESSAGE, size),
+        "title": cut(&alert.title(), TITLE, json_size),
+        "message": cut(&alert.plain(), MESSAGE, json_size),
         "priority": priority(alert.tone()),
         "tags": [tag(alert.tone())],
     });
     let link = alert.link.as_ref().map(|link| link.url.as_str());
-    if let Some(url) = link.filter(|url| url.chars().map(size).sum::<usize>() <= CLICK) {
+    if let Some(url) = link.filter(|url| url.chars().map(json_size).sum::<usize>() <= CLICK) {
         body["click"] = Value::from(url);
     }
     body.to_string().into_bytes()
@@ -214,14 +156,5 @@ const fn tag(tone: Tone) -> &'static str {
         Tone::Info => "information_source",
         Tone::Good => "white_check_mark",
         Tone::Neutral => "bell",
-    }
-}
-
-/// The bytes of a character in JSON. Line breaks are the only characters left in texts that are written as escape
-/// sequences.
-const fn size(c: char) -> usize {
-    match c {
-        '"' | '\\' | '\n' => 2,
-        _ => c.len_utf8(),
     }
 }

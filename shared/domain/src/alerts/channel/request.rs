@@ -5,7 +5,8 @@ use std::time::Duration;
 use serde_json::Value;
 use url::Url;
 
-use super::secret::SecretUrl;
+use super::secret::{AccessToken, SecretUrl};
+use crate::alerts::handle::Handle;
 use crate::alerts::send_outcome::SendOutcome;
 use crate::text::disrupts_line;
 
@@ -19,9 +20,11 @@ const EXCERPT: usize = 200;
 /// may contain for other reasons.
 const SECRET_LENGTH: usize = 8;
 
-/// One POST. Not `Debug`: the URL and the headers may be secret.
+/// One request. Not `Debug`: the URL and the headers may be secret.
 #[derive(Clone)]
 pub struct ChannelRequest {
+    /// Whether its method is PUT. Otherwise, it is POST.
+    pub is_put: bool,
     /// The URL.
     pub url: Url,
     /// Headers, with names in lower case.
@@ -34,6 +37,8 @@ pub struct ChannelRequest {
     failure: fn(u16) -> Failure,
     /// The whole body of an answer that confirms delivery. If it is `None`, the status confirms it.
     confirmation: Option<&'static str>,
+    /// Where in a JSON answer to success its handle is.
+    handle: Option<&'static str>,
 }
 
 /// A channel's stored URL is invalid.
@@ -50,6 +55,28 @@ pub enum Failure {
     Message,
     /// All messages.
     Channel,
+}
+
+impl Failure {
+    /// What an error status of a service means. Discord, for example, bans clients that keep requesting something that
+    /// does not exist.
+    pub(super) const fn of_service(status: u16) -> Self {
+        match status {
+            408 | 425 | 429 => Self::Attempt,
+            401 | 403 | 404 | 410 => Self::Channel,
+            400..500 => Self::Message,
+            _ => Self::Attempt,
+        }
+    }
+
+    /// What an error status of a server that people host themselves means. While it is down, another one may respond in
+    /// its place, so a 404 is tried again.
+    pub(super) const fn of_own_server(status: u16) -> Self {
+        match status {
+            404 => Self::Attempt,
+            _ => Self::of_service(status),
+        }
+    }
 }
 
 /// The receiver's answer.
@@ -71,8 +98,44 @@ impl ChannelRequest {
         failure: fn(u16) -> Failure,
     ) -> Result<Self, InvalidUrl> {
         let url = Url::parse(url.reveal()).map_err(|_| InvalidUrl)?;
+        Ok(Self::json_to(url, body, failure))
+    }
+
+    /// Posts a JSON body to a URL that has been read.
+    pub(super) fn json_to(url: Url, body: Vec<u8>, failure: fn(u16) -> Failure) -> Self {
         let headers = vec![("content-type", "application/json".to_owned())];
-        Ok(Self { url, headers, body, secrets: Vec::new(), failure, confirmation: None })
+        Self {
+            is_put: false,
+            url,
+            headers,
+            body,
+            secrets: Vec::new(),
+            failure,
+            confirmation: None,
+            handle: None,
+        }
+    }
+
+    /// The request, with the method PUT.
+    pub(super) fn put(self) -> Self {
+        Self { is_put: true, ..self }
+    }
+
+    /// The request, whose answer to success has a handle at a JSON pointer.
+    pub(super) fn with_handle_at(self, pointer: &'static str) -> Self {
+        Self { handle: Some(pointer), ..self }
+    }
+
+    /// The request, authorized by a token.
+    pub(super) fn authorized_by(self, token: &AccessToken) -> Self {
+        let token = token.reveal();
+        self.with_headers([("authorization", format!("Bearer {token}"))]).hiding([token.to_owned()])
+    }
+
+    /// The request, whose answer is not quoted if it contains one of these texts.
+    pub(super) fn hiding(mut self, secrets: impl IntoIterator<Item = String>) -> Self {
+        self.secrets.extend(secrets);
+        self
     }
 
     /// The request, if only an answer with exactly this body confirms delivery.
@@ -95,7 +158,7 @@ impl ChannelRequest {
         // Something other than the service may have answered, such as a proxy.
         let missing = self.confirmation.filter(|body| answer.body.trim_ascii() != body.as_bytes());
         if is_success && missing.is_none() {
-            return SendOutcome::Delivered;
+            return SendOutcome::Delivered { handle: self.handle_in(answer.body) };
         }
         let mut why = format!("HTTP {}", answer.status);
         if let Some(body) = missing.filter(|_| is_success) {
@@ -108,6 +171,16 @@ impl ChannelRequest {
             Failure::Attempt => SendOutcome::Retry { after: delay(answer), why },
             Failure::Message => SendOutcome::Refused { why },
             Failure::Channel => SendOutcome::Gone { why },
+        }
+    }
+
+    /// The handle in the answer to success, a text or a number.
+    fn handle_in(&self, body: &[u8]) -> Option<Handle> {
+        let answer: Value = serde_json::from_slice(body).ok()?;
+        match answer.pointer(self.handle?)? {
+            Value::String(text) => Handle::new(text.as_str()),
+            Value::Number(number) => Handle::new(number.to_string()),
+            _ => None,
         }
     }
 
@@ -127,13 +200,13 @@ impl ChannelRequest {
     }
 }
 
-/// How long the receiver asks us to wait, in the header or, as Discord does, in the body. If it asks in both, the
-/// longer time counts.
+/// How long the receiver asks us to wait, in the header or, as Discord and Telegram do, in the body. If it asks in
+/// several places, the longest time counts.
 fn delay(answer: &ChannelAnswer<'_>) -> Option<Duration> {
-    let body = serde_json::from_slice::<Value>(answer.body).ok();
-    let body =
-        body.and_then(|body| Duration::try_from_secs_f64(body["retry_after"].as_f64()?).ok());
-    answer.retry_after.max(body).map(|delay| delay.min(LONGEST_DELAY))
+    let body: Value = serde_json::from_slice(answer.body).unwrap_or_default();
+    let asked = [&body["retry_after"], &body["parameters"]["retry_after"]]
+        .map(|seconds| Duration::try_from_secs_f64(seconds.as_f64()?).ok());
+    asked.into_iter().fold(answer.retry_after, Option::max).map(|delay| delay.min(LONGEST_DELAY))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::fmt;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use url::Host;
+use url::{Host, Url};
 
 use crate::input::{TextKind, TextRule};
 use crate::sites::site_url::{MAX_LENGTH, SiteUrl, SiteUrlError};
@@ -57,6 +57,36 @@ impl SecretUrl {
         Ok(Self(url.as_str().to_owned()))
     }
 
+    /// Reads the URL of a place at a server, such as `https://ntfy.sh/topic`. The name of a place at the service's own
+    /// server is enough.
+    ///
+    /// # Errors
+    ///
+    /// As for [`parse`](Self::parse), and the given one if the URL is not that of a place.
+    pub(super) fn parse_place(
+        text: &str,
+        is_place: fn(&str) -> bool,
+        server: Option<&str>,
+        error: &str,
+    ) -> Result<Self, String> {
+        let url = match server.filter(|_| is_place(text)) {
+            Some(server) => Self(format!("{server}/{text}")),
+            None => Self::parse(text)?,
+        };
+        url.place(is_place).is_some().then_some(url).ok_or_else(|| error.to_owned())
+    }
+
+    /// The URL of its server, and the place there, which is all of its path.
+    pub(super) fn place(&self, is_place: fn(&str) -> bool) -> Option<(Url, String)> {
+        let mut server = Url::parse(&self.0).ok()?;
+        let place = server.path().strip_prefix('/').filter(|place| is_place(place))?.to_owned();
+        if server.query().is_some() {
+            return None;
+        }
+        server.set_path("/");
+        Some((server, place))
+    }
+
     /// The part that may be shown, and stored where it is shown.
     pub fn masked(&self) -> MaskedUrl {
         MaskedUrl { to: self.to_string(), digest: sha256(&self.0) }
@@ -69,8 +99,42 @@ impl SecretUrl {
 
     /// How all URLs of its server begin: its scheme, host and port. `None` if it is not a URL.
     pub fn server(&self) -> Option<String> {
-        let origin = url::Url::parse(&self.0).ok()?.origin();
+        let origin = Url::parse(&self.0).ok()?.origin();
         origin.is_tuple().then(|| format!("{}/", origin.ascii_serialization()))
+    }
+}
+
+/// An access token, which is a password.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct AccessToken(String);
+
+impl AccessToken {
+    /// The rule for access tokens. Real ones have fewer characters.
+    pub(super) const RULE: TextRule<Self> = TextRule {
+        min: 0,
+        max: 255,
+        kind: TextKind::Secret,
+        parse: |text| match text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            true => Ok(Self(text.to_owned())),
+            false => Err("must not contain spaces or accented letters".to_owned()),
+        },
+    };
+
+    /// The token itself, for sending and storing.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// SHA-256 of it, in hexadecimal digits.
+    pub(super) fn digest(&self) -> String {
+        sha256(&self.0)
+    }
+}
+
+impl fmt::Debug for AccessToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("AccessToken(…)")
     }
 }
 
@@ -87,7 +151,7 @@ const LONG_ENOUGH: usize = 16;
 /// The scheme and the host, which are not secret, and the end of a long secret.
 impl fmt::Display for SecretUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let masked = url::Url::parse(&self.0).ok().and_then(|url| {
+        let masked = Url::parse(&self.0).ok().and_then(|url| {
             let host = url.host_str()?;
             let last = self.0.rsplit(['/', '?', '&', '=', '.']).next().unwrap_or_default();
             let is_long = last.is_ascii() && last.len() >= LONG_ENOUGH;

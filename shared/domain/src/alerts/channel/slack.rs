@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::chat::Chat;
+use super::chat::{Chat, ChatMessage};
 use super::description::{KindDescription, Room, TargetField, UrlInput};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::SecretUrl;
@@ -51,6 +51,7 @@ pub(super) const DESCRIPTION: KindDescription = KindDescription {
     },
     services: HOSTS,
     own_domains: HOSTS,
+    per_minute: None,
     room: Room::Common,
 };
 
@@ -65,7 +66,10 @@ impl Chat for Slack {
         &self.url
     }
 
-    fn request(&self, alert: &Alert) -> Result<ChannelRequest, InvalidUrl> {
+    fn request(
+        &self,
+        ChatMessage { alert, .. }: ChatMessage<'_>,
+    ) -> Result<ChannelRequest, InvalidUrl> {
         let request = ChannelRequest::json(&self.url, message(alert), failure)?;
         let is_slack = request.url.host_str().is_some_and(|host| HOSTS.contains(&host));
         Ok(if is_slack { request.confirmed_by(POSTED) } else { request })

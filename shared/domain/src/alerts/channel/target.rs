@@ -10,12 +10,14 @@ use url::Url;
 use super::Filter;
 use super::chat::Chat;
 use super::description::{
-    ChannelEdit, ChannelInput, KindDescription, UrlEdit, is_in, refuse_times,
+    ChannelEdit, ChannelInput, KindDescription, TargetEdit, UrlEdit, is_in, refuse_times,
 };
-use super::ntfy::NtfyToken;
-use super::secret::{MaskedUrl, SecretUrl, SigningKey, SigningKeys};
+use super::secret::{AccessToken, MaskedUrl, SecretUrl, SigningKey, SigningKeys};
 use super::webhook::Webhook;
-use super::{discord, email, ntfy, slack, teams, webhook};
+use super::{
+    discord, email, google_chat, gotify, matrix, mattermost, ntfy, pushover, slack, teams,
+    telegram, webhook,
+};
 use crate::input::{Input, InputField, read_beside};
 use crate::validation::{Errors, Fields, ValidationError};
 
@@ -25,7 +27,7 @@ use crate::validation::{Errors, Fields, ValidationError};
 macro_rules! kinds {
     (
         $(#[$mail_doc:meta])+ mail Email = $mail:literal;
-        chats { $($(#[$chat_doc:meta])+ $module:ident::$Chat:ident = $chat:literal;)+ }
+        chats { $($(#[$chat_doc:meta])+ $module:ident::$Chat:ident = $chat:literal, $Edit:ty;)+ }
         $(#[$program_doc:meta])+ program Webhook = $program:literal;
     ) => {
         /// A kind of channel.
@@ -91,6 +93,17 @@ macro_rules! kinds {
                     refuse_times(&input.filter(), errors);
                 }
                 Ok(found.finish(target.zip(input)))
+            }
+        }
+
+        impl ChannelKind {
+            /// Reads a change of where a channel of this kind leads.
+            fn read_target(self, fields: &Fields<'_>, errors: &mut Errors) -> Option<TargetEdit> {
+                match self {
+                    Self::Email => Some(TargetEdit::default()),
+                    $(Self::$Chat => <$Edit>::read(fields, errors).map(TargetEdit::from),)+
+                    Self::Webhook => UrlEdit::read(fields, errors).map(TargetEdit::from),
+                }
             }
         }
 
@@ -216,42 +229,32 @@ kinds! {
     mail Email = "email";
     chats {
         /// An incoming webhook of Slack.
-        slack::Slack = "slack";
+        slack::Slack = "slack", UrlEdit;
         /// A webhook of a Discord channel.
-        discord::Discord = "discord";
+        discord::Discord = "discord", UrlEdit;
         /// A workflow of Microsoft Teams that starts when a webhook request is received.
-        teams::Teams = "teams";
+        teams::Teams = "teams", UrlEdit;
+        /// An incoming webhook of Google Chat.
+        google_chat::GoogleChat = "google-chat", UrlEdit;
+        /// An incoming webhook of Mattermost.
+        mattermost::Mattermost = "mattermost", UrlEdit;
+        /// A room of a Matrix server.
+        matrix::Matrix = "matrix", matrix::MatrixEdit;
+        /// A chat in which a Telegram bot posts.
+        telegram::Telegram = "telegram", telegram::TelegramEdit;
         /// A topic of an ntfy server.
-        ntfy::Ntfy = "ntfy";
+        ntfy::Ntfy = "ntfy", ntfy::NtfyEdit;
+        /// A user or a group of Pushover.
+        pushover::Pushover = "pushover", pushover::PushoverEdit;
+        /// An application of a Gotify server.
+        gotify::Gotify = "gotify", gotify::GotifyEdit;
     }
     /// A program, notified in the format of Standard Webhooks.
     program Webhook = "webhook";
 }
 
-/// A change of where a channel leads. It says only what changes, because the rest of the secret may be read only by the
-/// sender of messages.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TargetEdit {
-    /// The new URL.
-    pub url: Option<SecretUrl>,
-    /// The new access token, or that there is none any more.
-    pub token: Option<Option<NtfyToken>>,
-}
-
-impl TargetEdit {
-    /// The change that is left for a channel that leads to `target`; `None` if nothing is.
-    pub fn beyond(mut self, target: &PublicTarget) -> Option<Self> {
-        let digest = target.masked().map(|masked| &masked.digest);
-        self.url = self.url.filter(|url| digest != Some(&url.masked().digest));
-        (self != Self::default()).then_some(self)
-    }
-
-    /// How the URLs of the server begin to which the channel must lead already to keep its access token; `None` if the
-    /// token is part of the change, or does not depend on it.
-    pub fn server_of_token(&self) -> Option<String> {
-        self.url.as_ref().filter(|_| self.token.is_none())?.server()
-    }
-}
+/// The field of an access token.
+const TOKEN: &str = "token";
 
 /// The receiver at the other end of a channel.
 #[derive(Clone, Copy)]
@@ -279,12 +282,20 @@ impl ChannelKind {
         }
     }
 
-    /// What people may change about a channel whose kind is not known yet.
+    /// Whether its channels need an access token.
+    pub fn needs_token(self) -> bool {
+        self.description().fields.iter().any(|field| field.name == TOKEN && field.is_required(true))
+    }
+
+    /// What people may change about a channel whose kind is not known yet. If only some kinds accept null, it is
+    /// accepted.
     pub fn edit_fields() -> Vec<&'static InputField> {
         let mut fields: Vec<&InputField> = ChannelEdit::FIELDS.iter().collect();
         for field in Self::ALL.into_iter().flat_map(Self::target_fields) {
-            if fields.iter().all(|known| known.name != field.name) {
-                fields.push(field);
+            match fields.iter_mut().find(|known| known.name == field.name) {
+                Some(known) if field.is_nullable() => *known = field,
+                Some(_) => {}
+                None => fields.push(field),
             }
         }
         fields
@@ -301,17 +312,13 @@ impl ChannelKind {
     ) -> Result<(TargetEdit, ChannelEdit), ValidationError> {
         let mut found = Errors::new();
         let errors = &mut found;
-        let target = match self {
-            Self::Email => Some(TargetEdit::default()),
-            Self::Ntfy => {
-                let read = ntfy::NtfyEdit::read(fields, errors);
-                read.map(|ntfy::NtfyEdit { url, token }| TargetEdit { url, token })
-            }
-            Self::Slack | Self::Discord | Self::Teams | Self::Webhook => {
-                let read = UrlEdit::read(fields, errors);
-                read.map(|UrlEdit { url }| TargetEdit { url, token: None })
-            }
-        };
+        let target = self.read_target(fields, errors);
+        // A token must not follow the channel to another place.
+        let misses_token =
+            |edit: &TargetEdit| self.needs_token() && edit.url.is_some() && edit.token.is_none();
+        if target.as_ref().is_some_and(misses_token) {
+            fields.field(TOKEN).refuse(errors, "is required with a url");
+        }
         let is_home = |edit: &TargetEdit| {
             edit.url.as_ref().is_none_or(|url| self.is_home_at(url, &mut *errors))
         };
@@ -377,10 +384,10 @@ impl Target {
     }
 
     /// The access token, if there is one.
-    pub const fn token(&self) -> Option<&NtfyToken> {
-        match self {
-            Self::Ntfy(ntfy) => ntfy.token.as_ref(),
-            _ => None,
+    pub fn token(&self) -> Option<&AccessToken> {
+        match self.receiver() {
+            Receiver::Mailbox(_) | Receiver::Program(_) => None,
+            Receiver::Chat(chat) => chat.token(),
         }
     }
 
@@ -429,6 +436,24 @@ mod tests {
     use crate::alerts::channel::request::Failure;
 
     #[test]
+    fn each_example_is_accepted() {
+        let key = SigningKey::from_random([7; SigningKey::BYTES]);
+        for kind in ChannelKind::ALL {
+            let fields = kind.fields().map(|field| field.name);
+            let fields = fields.filter(|name| ["url", "address", TOKEN].contains(name));
+            let texts: serde_json::Map<_, _> = fields
+                .map(|name| match name {
+                    TOKEN => (TOKEN.to_owned(), "token".into()),
+                    name => (name.to_owned(), kind.description().destination.example.into()),
+                })
+                .collect();
+            let key = || Ok::<_, std::convert::Infallible>(key.clone());
+            let Ok(read) = kind.read(&Fields::texts(&texts), key);
+            assert_eq!(read.map(|(target, _)| target.kind()), Ok(kind));
+        }
+    }
+
+    #[test]
     fn a_status_says_whether_to_try_again() {
         const A: Failure = Failure::Attempt;
         const M: Failure = Failure::Message;
@@ -439,9 +464,19 @@ mod tests {
                 // Email has no status.
                 ChannelKind::Email => continue,
                 ChannelKind::Slack => (slack::failure, [A, M, M, C, C, A, C, M, A, A, A, A]),
-                ChannelKind::Discord => (discord::failure, [A, M, C, C, C, A, C, M, A, A, A, A]),
-                ChannelKind::Teams => (teams::failure, [A, M, C, C, C, A, C, M, A, A, A, A]),
-                ChannelKind::Ntfy => (ntfy::failure, [A, M, C, C, A, A, C, M, A, A, A, A]),
+                ChannelKind::Discord
+                | ChannelKind::Teams
+                | ChannelKind::GoogleChat
+                | ChannelKind::Telegram
+                | ChannelKind::Pushover => {
+                    (Failure::of_service, [A, M, C, C, C, A, C, M, A, A, A, A])
+                }
+                ChannelKind::Mattermost
+                | ChannelKind::Matrix
+                | ChannelKind::Ntfy
+                | ChannelKind::Gotify => {
+                    (Failure::of_own_server, [A, M, C, C, A, A, C, M, A, A, A, A])
+                }
                 ChannelKind::Webhook => (webhook::failure, [A, A, A, A, A, A, C, A, A, A, A, A]),
             };
             assert_eq!(statuses.map(failure), expected, "{kind}: {statuses:?}");
@@ -486,6 +521,36 @@ mod tests {
                 ChannelKind::Ntfy,
                 format!(r#"{{"kind":"ntfy",{url},"token":"tk_secret"}}"#),
                 format!(r#"{{"kind":"ntfy",{masked}}}"#),
+            ),
+            (
+                ChannelKind::GoogleChat,
+                format!(r#"{{"kind":"google-chat",{url}}}"#),
+                format!(r#"{{"kind":"google-chat",{masked}}}"#),
+            ),
+            (
+                ChannelKind::Mattermost,
+                format!(r#"{{"kind":"mattermost",{url}}}"#),
+                format!(r#"{{"kind":"mattermost",{masked}}}"#),
+            ),
+            (
+                ChannelKind::Matrix,
+                format!(r#"{{"kind":"matrix",{url},"token":"secret"}}"#),
+                format!(r#"{{"kind":"matrix",{masked}}}"#),
+            ),
+            (
+                ChannelKind::Telegram,
+                format!(r#"{{"kind":"telegram",{url},"token":"secret"}}"#),
+                format!(r#"{{"kind":"telegram",{masked}}}"#),
+            ),
+            (
+                ChannelKind::Pushover,
+                format!(r#"{{"kind":"pushover",{url},"token":"secret"}}"#),
+                format!(r#"{{"kind":"pushover",{masked}}}"#),
+            ),
+            (
+                ChannelKind::Gotify,
+                format!(r#"{{"kind":"gotify",{url}}}"#),
+                format!(r#"{{"kind":"gotify",{masked}}}"#),
             ),
             (
                 ChannelKind::Webhook,

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::chat::Chat;
+use super::chat::{Chat, ChatMessage};
 use super::description::{KindDescription, Room, TargetField, UrlInput};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::SecretUrl;
@@ -43,11 +43,12 @@ pub(super) const DESCRIPTION: KindDescription = KindDescription {
     fields: UrlInput::FIELDS,
     destination: TargetField {
         label: "Workflow URL",
-        example: "https://…",
+        example: "https://prod-00.westeurope.logic.azure.com/…",
         help: "The URL of a workflow that starts when a Teams webhook request is received. Teams shows it when you have added the workflow.",
     },
     services: &["webhook.office.com", "logic.azure.com", "api.powerplatform.com"],
     own_domains: &["webhook.office.com"],
+    per_minute: None,
     room: Room::Common,
 };
 
@@ -62,18 +63,11 @@ impl Chat for Teams {
         &self.url
     }
 
-    fn request(&self, alert: &Alert) -> Result<ChannelRequest, InvalidUrl> {
-        ChannelRequest::json(&self.url, message(alert), failure)
-    }
-}
-
-/// What an error status means.
-pub(super) const fn failure(status: u16) -> Failure {
-    match status {
-        408 | 425 | 429 => Failure::Attempt,
-        401 | 403 | 404 | 410 => Failure::Channel,
-        400..500 => Failure::Message,
-        _ => Failure::Attempt,
+    fn request(
+        &self,
+        ChatMessage { alert, .. }: ChatMessage<'_>,
+    ) -> Result<ChannelRequest, InvalidUrl> {
+        ChannelRequest::json(&self.url, message(alert), Failure::of_service)
     }
 }
 

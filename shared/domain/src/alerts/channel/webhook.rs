@@ -34,6 +34,7 @@ pub(super) const DESCRIPTION: KindDescription = KindDescription {
     },
     services: &["hooks.zapier.com", "events.pagerduty.com"],
     own_domains: &[],
+    per_minute: None,
     room: Room::Common,
 };
 

@@ -45,11 +45,11 @@ impl DeliveryRun<'_> {
     pub(super) fn note(&mut self, what: &str, outcome: SendOutcome, now: Timestamp) -> Attempt {
         let attempt =
             |why: &str| FailedAttempt { at: now, what: what.to_owned(), why: why.to_owned() };
-        let is_failure = outcome != SendOutcome::Delivered && outcome.was_tried();
+        let is_failure = outcome.why().is_some() && outcome.was_tried();
         self.delivered.failed += u64::from(is_failure);
         let state = &mut self.channel_state;
         let (attempt, why_to_owner) = match outcome {
-            SendOutcome::Delivered => {
+            SendOutcome::Delivered { .. } => {
                 self.arrived(now);
                 (Attempt::Notified, None)
             }

@@ -11,6 +11,7 @@ use crate::alerts::compose::{self, AlertSubject};
 use crate::alerts::delivery::DeliveryState;
 use crate::alerts::due::{News, Notified};
 use crate::alerts::ended::EndReason;
+use crate::alerts::handle::Handle;
 use crate::alerts::storm::Window;
 use crate::alerts::{Alert, Thread};
 use crate::id::{ChannelId, IssueId, UserId};
@@ -45,6 +46,14 @@ pub(super) struct AlertBatch {
 }
 
 impl AlertBatch {
+    /// What the receiver answered to the message about the opening, if the alert is about one issue.
+    pub(super) fn handle(&self) -> Option<&Handle> {
+        match &self.ready[..] {
+            [ready] => ready.delivery.handle.as_ref(),
+            _ => None,
+        }
+    }
+
     /// The issues that it names, and what people learn about each, without issues that were deleted with their site.
     pub(super) fn about(&self) -> impl Iterator<Item = (IssueId, EventKind)> {
         let ready = self.ready.iter().filter(|ready| ready.delivery.deleted.is_none());

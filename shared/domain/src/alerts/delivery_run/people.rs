@@ -8,6 +8,7 @@ use crate::alerts::AlertKind;
 use crate::alerts::collection::{Collecting, Collection};
 use crate::alerts::delivery::DeliveryState;
 use crate::alerts::due::{Due, due};
+use crate::alerts::handle::Handle;
 use crate::alerts::send_outcome::SendOutcome;
 use crate::alerts::storm::{Batching, Rest, Window, batch};
 use crate::id::UserId;
@@ -107,8 +108,9 @@ impl DeliveryRun<'_> {
         // People hear only of the issues that an alert names. The others stay due.
         let unnamed = batch.ready.split_off(named);
         let (title, id) = (alert.title(), alert_id(self.context.channel.id, &alert));
+        let about = batch.handle().cloned();
         self.send(Delivery {
-            message: self.context.alert(alert, id),
+            message: self.context.alert(alert, id, about),
             reason: self.reason(),
             about: batch.about().collect(),
             of: Sending::Alert { title, batch, unnamed },
@@ -126,9 +128,15 @@ impl DeliveryRun<'_> {
     ) {
         let AlertBatch { collecting, ready, window, is_collection, .. } = batch;
         self.delivered.given_up += u64::from(outcome.is_final());
+        let handle = match &outcome {
+            SendOutcome::Delivered { handle } => handle.clone(),
+            _ => None,
+        };
         let due = match self.note(title, outcome, now) {
             Attempt::Notified => {
-                ready.into_iter().for_each(|ready| self.save_notified(ready, now));
+                for ready in ready {
+                    self.save_notified(ready, handle.as_ref(), now);
+                }
                 if is_collection {
                     // The window changes only now: if an alert does not arrive, it must still be sent.
                     let window = match unnamed.is_empty() {
@@ -146,11 +154,17 @@ impl DeliveryRun<'_> {
     }
 
     /// Saves what people know now. Changes that happened meanwhile come next.
-    fn save_notified(&mut self, ready: ReadyNews, now: Timestamp) {
-        let ReadyNews { delivery: before, issue, site, notified, .. } = ready;
+    fn save_notified(&mut self, ready: ReadyNews, handle: Option<&Handle>, now: Timestamp) {
+        let ReadyNews { delivery: before, issue, site, notified, news } = ready;
         let policy = self.context.policy(&issue, &site);
+        // Later messages refer to the one about the opening.
+        let handle = match news.kind() {
+            AlertKind::Opened => handle.cloned(),
+            _ => before.handle.clone(),
+        };
         let next = before.once_notified(&issue, notified, &policy, now);
-        let notified = NotifiedIssue { before, next, issue, notified };
+        let next = next.map(|next| DeliveryState { handle: handle.clone(), ..next });
+        let notified = NotifiedIssue { before, next, issue, notified, handle };
         self.write(Write::PutNotified(Box::new(notified)));
     }
 }

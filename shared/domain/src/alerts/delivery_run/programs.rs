@@ -131,7 +131,7 @@ impl DeliveryRun<'_> {
         now: Timestamp,
     ) {
         let (asked, why) = match outcome {
-            SendOutcome::Delivered => {
+            SendOutcome::Delivered { .. } => {
                 self.arrived(at);
                 return self.drop_queued(event);
             }

@@ -9,6 +9,7 @@ use crate::alerts::channel::EventKind;
 use crate::alerts::delivery::{DeliveryState, Queued};
 use crate::alerts::due::Notified;
 use crate::alerts::ended::EndReason;
+use crate::alerts::handle::Handle;
 use crate::alerts::outgoing_message::OutgoingMessage;
 use crate::alerts::send_outcome::SendReason;
 use crate::id::{IssueId, UserId};
@@ -128,6 +129,8 @@ pub struct NotifiedIssue {
     pub issue: Issue,
     /// What they know now.
     pub notified: Option<Notified>,
+    /// What their receiver answered to the message about the opening.
+    pub handle: Option<Handle>,
 }
 
 /// A message that is being sent, with everything that depends on its outcome.

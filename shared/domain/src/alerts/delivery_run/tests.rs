@@ -143,7 +143,7 @@ fn steps(
             DeliveryStep::Send(delivery) => {
                 let why = "HTTP 500".to_owned();
                 let outcome = match answers.next().expect("an answer") {
-                    Takes => SendOutcome::Delivered,
+                    Takes => SendOutcome::DELIVERED,
                     Fails => SendOutcome::Retry { after: Some(Duration::from_mins(1)), why },
                     Refuses => SendOutcome::Refused { why },
                     IsGone => SendOutcome::Gone { why },

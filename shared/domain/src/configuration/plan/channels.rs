@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use super::super::describe;
 use super::super::document::{Entry, ObjectKind, is_unread};
 use super::super::effects::Filters;
-use super::{ChangeStep, Likeness, Planner, describe_channel, text_of};
+use super::{ChangeStep, Likeness, Planner, UNREAD, describe_channel, text_of};
 use crate::alerts::channel::{
     CHANNELS_MAX, Channel, ChannelInput, ChannelKind, PublicTarget, SigningKey, Target, TargetEdit,
     sha256,
@@ -21,9 +21,6 @@ struct WantedChannel {
     knows_url: bool,
     knows_token: bool,
 }
-
-/// Stands for a URL that the client could not read, in the form that every kind of channel accepts.
-const UNREAD_URL: &str = "https://unread.invalid/unread";
 
 impl Planner<'_> {
     pub(super) fn channels(&mut self) {
@@ -108,11 +105,12 @@ impl Planner<'_> {
         let mut sent = entry.fields.clone();
         let knows_url = !sent.get("url").is_some_and(is_unread);
         if !knows_url {
-            sent.insert("url".to_owned(), UNREAD_URL.into());
+            let example = kind.description().destination.example;
+            sent.insert("url".to_owned(), example.into());
         }
         let knows_token = !sent.get("token").is_some_and(is_unread);
         if !knows_token {
-            sent.remove("token");
+            sent.insert("token".to_owned(), UNREAD.into());
         }
         let key = SigningKey::from_random(self.random());
         let Ok(read) = kind.read(&Fields::body(&sent), || Ok::<_, Infallible>(key));
@@ -172,7 +170,11 @@ impl Planner<'_> {
         let token_digest = token.as_ref().map(|token| sha256(token.reveal()));
         let changes_token = knows_token && token_digest != before.token_digest;
         let to = TargetEdit { url, token: changes_token.then_some(token) };
-        let to = to.beyond(&before.target).unwrap_or_default();
+        let mut to = to.beyond(before.target.masked()).unwrap_or_default();
+        // A token does not follow the channel to another place by itself.
+        if to.url.is_some() && knows_token {
+            to.token = Some(target.token().cloned());
+        }
         let mut after = before.clone();
         if let Some(edited) =
             before.edited(&name, filter.clone(), Some(&to), None, self.choices.now)
