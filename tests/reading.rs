@@ -29,9 +29,9 @@ impl Reading {
             PublicTarget::Ntfy { .. } => of_ntfy(&json(&ntfy::message(alert, "alerts"))),
             PublicTarget::GoogleChat { .. } => of_google_chat(&json(&google_chat::message(alert))),
             PublicTarget::Mattermost { .. } => of_mattermost(&json(&mattermost::message(alert))),
-            PublicTarget::Matrix { .. } => of_text(&json(&matrix::message(alert, None))["body"]),
+            PublicTarget::Matrix { .. } => of_text(&json(&matrix::body(alert, None))["body"]),
             PublicTarget::Telegram { .. } => {
-                of_text(&json(&telegram::message(alert, "-100", None))["text"])
+                of_text(&json(&telegram::body(alert, "-100", None))["text"])
             }
             PublicTarget::Pushover { .. } => of_ntfy(&pushover::message(alert)),
             PublicTarget::Gotify { .. } => of_ntfy(&json(&gotify::message(alert))),

@@ -115,8 +115,12 @@ async fn sent_to(host: &str, body: &'static str) -> SendOutcome {
         thread: None,
         at: now,
     };
-    let message =
-        OutgoingMessage::Alert { alert, id: "1".to_owned(), about: None, unsubscribe_url: None };
+    let message = OutgoingMessage::Alert {
+        alert,
+        id: "1".to_owned(),
+        openings: Vec::new(),
+        unsubscribe_url: None,
+    };
     sender.send(&Target::Slack(Slack { url }), &message, SendReason::Due, now).await
 }
 

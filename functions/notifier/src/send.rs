@@ -76,10 +76,10 @@ impl Sender {
         http::send(&self.guard, webhook::unsigned_request(url, id, body.to_vec()), now).await
     }
 
-    /// Sends a message to a chat, after the request that comes before it.
+    /// Sends a message to a chat, after the requests that come before it.
     async fn chat(&self, chat: &dyn Chat, message: ChatMessage<'_>, now: Timestamp) -> SendOutcome {
-        if let Some(before) = chat.request_before(message).transpose() {
-            let outcome = http::send(&self.guard, before, now).await;
+        for before in chat.requests_before(message).unwrap_or_default() {
+            let outcome = http::send(&self.guard, Ok(before), now).await;
             if let SendOutcome::Retry { .. } = outcome {
                 return outcome;
             }
@@ -105,8 +105,8 @@ impl Sender {
                 Receiver::Mailbox(address),
                 OutgoingMessage::Alert { .. } | OutgoingMessage::TransactionalMail { .. },
             ) => self.mail.send(address, message, reason, now).await,
-            (Receiver::Chat(chat), OutgoingMessage::Alert { alert, id, about, .. }) => {
-                let message = ChatMessage { alert, id, about: about.as_ref() };
+            (Receiver::Chat(chat), OutgoingMessage::Alert { alert, id, openings, .. }) => {
+                let message = ChatMessage { alert, id, openings };
                 self.chat(chat, message, now).await
             }
             (Receiver::Program(webhook), OutgoingMessage::Event { id, body }) => {

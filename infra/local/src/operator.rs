@@ -72,7 +72,12 @@ impl Operator {
                 sender
                     .send(
                         &target,
-                        &OutgoingMessage::Alert { alert, id, about: None, unsubscribe_url: None },
+                        &OutgoingMessage::Alert {
+                            alert,
+                            id,
+                            openings: Vec::new(),
+                            unsubscribe_url: None,
+                        },
                         SendReason::Due,
                         now,
                     )

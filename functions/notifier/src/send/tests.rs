@@ -146,7 +146,12 @@ fn alert() -> OutgoingMessage {
         thread: None,
         at: now(),
     };
-    OutgoingMessage::Alert { alert, id: "test-1".to_owned(), about: None, unsubscribe_url: None }
+    OutgoingMessage::Alert {
+        alert,
+        id: "test-1".to_owned(),
+        openings: Vec::new(),
+        unsubscribe_url: None,
+    }
 }
 
 fn event() -> OutgoingMessage {

@@ -377,12 +377,12 @@ mod tests {
                 Ok(())
             }
             ChannelKind::Matrix => {
-                let shown = text(&json(matrix::message(alert, None))["body"]);
+                let shown = text(&json(matrix::body(alert, None))["body"]);
                 prop_assert!(shown.contains(&alert.lines.join("\n")), "{}", shown);
                 Ok(())
             }
             ChannelKind::Telegram => {
-                let shown = text(&json(telegram::message(alert, "-100", None))["text"]);
+                let shown = text(&json(telegram::body(alert, "-100", None))["text"]);
                 prop_assert!(shown.contains(&unmentioned(&alert.lines.join("\n"))), "{}", shown);
                 Ok(())
             }

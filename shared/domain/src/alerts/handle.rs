@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 const HANDLE_MAX: usize = 256;
 
 /// What a receiver answered to a message, such as the id under which it keeps it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Handle(String);
 

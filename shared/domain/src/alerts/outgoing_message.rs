@@ -14,8 +14,8 @@ pub enum OutgoingMessage {
         /// The id of the message, made of letters, digits and hyphens. It is the same whenever the message is sent
         /// again.
         id: String,
-        /// What the receiver answered to the message about the opening of the same issue.
-        about: Option<Handle>,
+        /// What the receiver answered to the messages about the openings of the same issues.
+        openings: Vec<Handle>,
         /// Where the recipient of an email unsubscribes.
         unsubscribe_url: Option<String>,
     },

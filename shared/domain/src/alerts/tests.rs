@@ -6,12 +6,14 @@ use serde_json::{Value, json};
 use twilight_model::channel::message::Embed;
 use uuid::Uuid;
 
+use super::channel::pushover::Pushover;
 use super::channel::{
-    ChannelKind, EventKind, discord, google_chat, gotify, matrix, mattermost, ntfy, pushover,
-    slack, teams, telegram, webhook,
+    ChannelAnswer, ChannelKind, Chat as _, ChatMessage, EventKind, discord, google_chat, gotify,
+    matrix, mattermost, ntfy, pushover, slack, teams, telegram, webhook,
 };
 use super::handle::Handle;
 use super::mail::{Asker, Envelope, TransactionalMail, TransactionalMailKind};
+use super::send_outcome::SendOutcome;
 use super::*;
 use crate::id::{IncidentId, SiteId};
 use crate::issues::Fingerprint;
@@ -1088,7 +1090,7 @@ fn mattermost_takes(alert: &Alert) -> Result<(), TestCaseError> {
 }
 
 fn matrix_takes(alert: &Alert) -> Result<(), TestCaseError> {
-    let bytes = matrix::message(alert, Handle::new("$opening").as_ref());
+    let bytes = matrix::body(alert, Handle::new("$opening").as_ref());
     // A server adds ids, hashes and signatures.
     prop_assert!(bytes.len() <= 32_000, "{}", bytes.len());
     let message = json(&bytes);
@@ -1098,7 +1100,7 @@ fn matrix_takes(alert: &Alert) -> Result<(), TestCaseError> {
 }
 
 fn telegram_takes(alert: &Alert) -> Result<(), TestCaseError> {
-    let message = json(&telegram::message(alert, "-100", Handle::new("7").as_ref()));
+    let message = json(&telegram::body(alert, "-100", Handle::new("7").as_ref()));
     let text = message["text"].as_str().expect("a text");
     prop_assert!((1..=4_096).contains(&utf16(text)), "{text}");
     prop_assert!(message.get("parse_mode").is_none());
@@ -1155,6 +1157,32 @@ fn mail_carries(alert: &Alert) -> Result<(), TestCaseError> {
     let html = mail.body_html(0).expect("HTML");
     prop_assert!(!html.contains("<script"), "{html}");
     Ok(())
+}
+
+#[test]
+fn an_emergency_ends_with_its_issue_and_not_with_the_first_of_many() {
+    let key = "u".repeat(30);
+    let stored = json!({ "url": format!("https://api.pushover.net/{key}"), "token": "token" });
+    let pushover: Pushover = serde_json::from_value(stored).expect("a channel");
+    let openings = ["r1", "r2"].map(|receipt| Handle::new(receipt).expect("a handle"));
+    let is_over = Alert { kind: AlertKind::Resolved, ..down() };
+    for (alert, canceled) in [
+        (&is_over, &["/1/receipts/r1/cancel.json", "/1/receipts/r2/cancel.json"][..]),
+        (&Alert { kind: AlertKind::Reminder, ..down() }, &[]),
+    ] {
+        let message = ChatMessage { alert, id: "1", openings: &openings };
+        let requests = pushover.requests_before(message).expect("requests");
+        let paths: Vec<_> = requests.iter().map(|request| request.url.path()).collect();
+        assert_eq!(paths, canceled);
+    }
+    let [receipt, _] = openings;
+    for (alert, handle) in [(down(), Some(receipt)), (Alert { thread: None, ..down() }, None)] {
+        let message = ChatMessage { alert: &alert, id: "1", openings: &[] };
+        let request = pushover.request(message).expect("a request");
+        let body = br#"{"status":1,"receipt":"r1"}"#;
+        let outcome = request.outcome(&ChannelAnswer { status: 200, retry_after: None, body });
+        assert_eq!(outcome, SendOutcome::Delivered { handle });
+    }
 }
 
 proptest! {

@@ -12,8 +12,18 @@ pub struct ChatMessage<'a> {
     pub alert: &'a Alert,
     /// Its id, made of letters, digits and hyphens. It is the same whenever the message is sent again.
     pub id: &'a str,
-    /// What the chat answered to the message about the opening of the same issue.
-    pub about: Option<&'a Handle>,
+    /// What the chat answered to the messages about the openings of the same issues.
+    pub openings: &'a [Handle],
+}
+
+impl<'a> ChatMessage<'a> {
+    /// What the chat answered to the message about the opening, if there was one for all of the issues.
+    pub(super) const fn opening(self) -> Option<&'a Handle> {
+        match self.openings {
+            [opening] => Some(opening),
+            _ => None,
+        }
+    }
 }
 
 /// A channel that posts messages to a chat.
@@ -33,13 +43,13 @@ pub trait Chat: Sync {
     /// When the stored URL is invalid.
     fn request(&self, message: ChatMessage<'_>) -> Result<ChannelRequest, InvalidUrl>;
 
-    /// A request that is made first, for example to end the earlier message. If it is refused, the message is sent all
-    /// the same.
+    /// Requests that are made first, for example to end earlier messages. If one is refused, the message is sent all the
+    /// same.
     ///
     /// # Errors
     ///
     /// When the stored URL is invalid.
-    fn request_before(&self, _: ChatMessage<'_>) -> Result<Option<ChannelRequest>, InvalidUrl> {
-        Ok(None)
+    fn requests_before(&self, _: ChatMessage<'_>) -> Result<Vec<ChannelRequest>, InvalidUrl> {
+        Ok(Vec::new())
     }
 }

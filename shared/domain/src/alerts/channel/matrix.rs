@@ -84,13 +84,13 @@ impl Chat for Matrix {
         Some(&self.token)
     }
 
-    fn request(
-        &self,
-        ChatMessage { alert, id, about }: ChatMessage<'_>,
-    ) -> Result<ChannelRequest, InvalidUrl> {
+    fn request(&self, message: ChatMessage<'_>) -> Result<ChannelRequest, InvalidUrl> {
         let (mut server, room) = self.url.place(is_room).ok_or(InvalidUrl)?;
-        server.set_path(&format!("/_matrix/client/v3/rooms/{room}/send/m.room.message/{id}"));
-        let body = message(alert, about);
+        server.set_path(&format!(
+            "/_matrix/client/v3/rooms/{room}/send/m.room.message/{}",
+            message.id
+        ));
+        let body = body(message.alert, message.opening());
         let request = ChannelRequest::json_to(server, body, Failure::of_own_server);
         Ok(request.put().authorized_by(&self.token).hiding([room]).with_handle_at("/event_id"))
     }
@@ -104,7 +104,7 @@ fn is_room(text: &str) -> bool {
 }
 
 /// The body of the request.
-pub fn message(alert: &Alert, about: Option<&Handle>) -> Vec<u8> {
+pub fn body(alert: &Alert, opening: Option<&Handle>) -> Vec<u8> {
     let alert = alert.tamed();
     let link = alert.link.as_ref().map(|link| format!("{}: {}", link.text, link.url));
     let text = Some(alert.plain()).filter(|text| !text.is_empty());
@@ -113,8 +113,8 @@ pub fn message(alert: &Alert, about: Option<&Handle>) -> Vec<u8> {
     // Names in the text must not notify anybody.
     let mut body =
         json!({ "msgtype": "m.text", "body": cut(&text, TEXT, json_size), "m.mentions": {} });
-    if let Some(about) = about {
-        body["m.relates_to"] = json!({ "m.in_reply_to": { "event_id": about.as_str() } });
+    if let Some(opening) = opening {
+        body["m.relates_to"] = json!({ "m.in_reply_to": { "event_id": opening.as_str() } });
     }
     body.to_string().into_bytes()
 }

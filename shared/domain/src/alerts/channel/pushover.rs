@@ -8,6 +8,7 @@ use super::chat::{Chat, ChatMessage};
 use super::description::{KindDescription, Room, TargetEdit, TargetField};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::{AccessToken, SecretUrl};
+use crate::alerts::handle::Handle;
 use crate::alerts::text::cut;
 use crate::alerts::{Alert, AlertKind, Tone};
 use crate::input::{Input as _, TextRule, input};
@@ -118,17 +119,23 @@ impl Chat for Pushover {
         let mut body = message(alert);
         body["token"] = self.token.reveal().into();
         body["user"] = key.into();
-        Ok(self.post("/1/messages.json", body)?.with_handle_at("/receipt"))
+        let request = self.post("/1/messages.json", body)?;
+        // An emergency about many issues must not end with the first of them.
+        let is_about_one = alert.thread.is_some();
+        Ok(if is_about_one { request.with_handle_at("/receipt") } else { request })
     }
 
-    /// Ends the emergency of an issue that is over.
-    fn request_before(
+    /// Ends the emergencies of issues that are over.
+    fn requests_before(
         &self,
-        ChatMessage { alert, about, .. }: ChatMessage<'_>,
-    ) -> Result<Option<ChannelRequest>, InvalidUrl> {
-        let Some(receipt) = about.filter(|_| alert.kind.is_over()) else { return Ok(None) };
-        let path = format!("/1/receipts/{}/cancel.json", receipt.as_str());
-        self.post(&path, json!({ "token": self.token.reveal() })).map(Some)
+        ChatMessage { alert, openings, .. }: ChatMessage<'_>,
+    ) -> Result<Vec<ChannelRequest>, InvalidUrl> {
+        let receipts = openings.iter().filter(|_| alert.kind.is_over());
+        let cancel = |receipt: &Handle| {
+            let path = format!("/1/receipts/{}/cancel.json", receipt.as_str());
+            self.post(&path, json!({ "token": self.token.reveal() }))
+        };
+        receipts.map(cancel).collect()
     }
 }
 

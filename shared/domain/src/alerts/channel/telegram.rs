@@ -95,13 +95,10 @@ impl Chat for Telegram {
         Some(&self.token)
     }
 
-    fn request(
-        &self,
-        ChatMessage { alert, about, .. }: ChatMessage<'_>,
-    ) -> Result<ChannelRequest, InvalidUrl> {
+    fn request(&self, message: ChatMessage<'_>) -> Result<ChannelRequest, InvalidUrl> {
         let (mut server, chat) = self.url.place(is_chat).ok_or(InvalidUrl)?;
         server.set_path(&format!("/bot{}/sendMessage", self.token.reveal()));
-        let body = message(alert, &chat, about);
+        let body = body(message.alert, &chat, message.opening());
         let request = ChannelRequest::json_to(server, body, Failure::of_service);
         Ok(request
             .hiding([chat, self.token.reveal().to_owned()])
@@ -122,7 +119,7 @@ fn is_chat(text: &str) -> bool {
 }
 
 /// The body of the request.
-pub fn message(alert: &Alert, chat: &str, about: Option<&Handle>) -> Vec<u8> {
+pub fn body(alert: &Alert, chat: &str, opening: Option<&Handle>) -> Vec<u8> {
     let alert = alert.tamed();
     let title = cut(&unmentioned(&alert.title()), TITLE, char::len_utf16);
     // A button would look better, but Telegram refuses the message if it leads to a host such as `localhost`.
@@ -137,7 +134,7 @@ pub fn message(alert: &Alert, chat: &str, about: Option<&Handle>) -> Vec<u8> {
         "link_preview_options": { "is_disabled": true },
         "disable_notification": !matches!(alert.tone(), Tone::Critical | Tone::Warning | Tone::Neutral),
     });
-    if let Some(id) = about.and_then(|about| about.as_str().parse::<i64>().ok()) {
+    if let Some(id) = opening.and_then(|opening| opening.as_str().parse::<i64>().ok()) {
         // If somebody has deleted the message, this one is sent without it.
         let reply = json!({ "message_id": id, "allow_sending_without_reply": true });
         body["reply_parameters"] = reply;

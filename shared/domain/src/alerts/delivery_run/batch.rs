@@ -1,6 +1,6 @@
 //! News that is ready for people, in batches with one alert each.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
@@ -46,12 +46,10 @@ pub(super) struct AlertBatch {
 }
 
 impl AlertBatch {
-    /// What the receiver answered to the message about the opening, if the alert is about one issue.
-    pub(super) fn handle(&self) -> Option<&Handle> {
-        match &self.ready[..] {
-            [ready] => ready.delivery.handle.as_ref(),
-            _ => None,
-        }
+    /// What the receiver answered to the messages about the openings of its issues.
+    pub(super) fn openings(&self) -> Vec<Handle> {
+        let handles = self.ready.iter().filter_map(|ready| ready.delivery.handle.clone());
+        handles.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// The issues that it names, and what people learn about each, without issues that were deleted with their site.

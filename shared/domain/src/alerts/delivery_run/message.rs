@@ -15,9 +15,9 @@ use super::context::DeliveryContext;
 
 impl DeliveryContext<'_> {
     /// An alert for the people of the channel.
-    pub(super) fn alert(&self, alert: Alert, id: String, about: Option<Handle>) -> OutgoingMessage {
+    pub(super) fn alert(&self, alert: Alert, id: String, openings: Vec<Handle>) -> OutgoingMessage {
         let unsubscribe_url = self.pages_base.map(|base| link::unsubscribe(base, self.channel));
-        OutgoingMessage::Alert { alert, id, about, unsubscribe_url }
+        OutgoingMessage::Alert { alert, id, openings, unsubscribe_url }
     }
 
     /// Something that was queued; `None` if its link would lead nowhere, because the address of the dashboard is not
@@ -45,7 +45,7 @@ impl DeliveryContext<'_> {
                 OutgoingMessage::Event { id: id.clone(), body }
             }
             Content::Test { id } => {
-                self.alert(compose::test(&channel.name, &team.name, now), id.clone(), None)
+                self.alert(compose::test(&channel.name, &team.name, now), id.clone(), Vec::new())
             }
             Content::Missed { id, since, until } if !is_for_people => {
                 let data = json!({
@@ -59,19 +59,19 @@ impl DeliveryContext<'_> {
             Content::Missed { id, since, until } => {
                 let events = base.map(|base| link::events(base, channel.team));
                 let alert = compose::missed(&channel.name, (*since, *until), events, team, zone);
-                self.alert(alert, id.clone(), None)
+                self.alert(alert, id.clone(), Vec::new())
             }
             Content::BrokenChannel { id, uuid, channel: broken, reason } => {
                 let page =
                     base.zip(*uuid).map(|(base, uuid)| link::channel(base, channel.team, uuid));
                 let alert = compose::broken_channel(broken, reason, &team.name, page, now);
-                self.alert(alert, id.clone(), None)
+                self.alert(alert, id.clone(), Vec::new())
             }
             Content::Unchecked { id, site, name, since, reason } => {
                 let page = base.map(|base| link::site(base, *site));
                 let since = zone.minute(*since);
                 let alert = compose::unchecked(name, &since, reason, &team.name, page, now);
-                self.alert(alert, id.clone(), None)
+                self.alert(alert, id.clone(), Vec::new())
             }
         })
     }

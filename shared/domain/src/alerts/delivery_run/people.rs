@@ -108,9 +108,9 @@ impl DeliveryRun<'_> {
         // People hear only of the issues that an alert names. The others stay due.
         let unnamed = batch.ready.split_off(named);
         let (title, id) = (alert.title(), alert_id(self.context.channel.id, &alert));
-        let about = batch.handle().cloned();
+        let openings = batch.openings();
         self.send(Delivery {
-            message: self.context.alert(alert, id, about),
+            message: self.context.alert(alert, id, openings),
             reason: self.reason(),
             about: batch.about().collect(),
             of: Sending::Alert { title, batch, unnamed },
