@@ -631,6 +631,29 @@ async fn a_channel_gets_what_it_wants() {
 }
 
 #[tokio::test]
+async fn a_program_that_asks_for_it_learns_in_order_who_acknowledged() {
+    let scene = Scene::start().await;
+    let asks = Filter { events: EventKind::ALL.into(), ..Filter::default() };
+    let asks = scene.add_filtered("asks", webhook(), asks).await;
+    let other = scene.add_channel("other", webhook()).await;
+    let site = scene.watch().await;
+    // It fails, so that the events wait for each other.
+    let down = SendOutcome::Retry { after: None, why: "HTTP 500".to_owned() };
+    scene.service.receivers.answer(asks.id, down);
+    scene.turn(site, 503).await;
+    let issue = scene.issues("active").await.remove(0);
+    scene.acknowledge(&issue).await;
+    scene.turn(site, 200).await;
+    scene.service.receivers.answer(asks.id, SendOutcome::DELIVERED);
+    scene.service.advance_minutes(60);
+    scene.redeliver().await;
+    let received = scene.service.receivers.take();
+    let told = to(&received, &asks);
+    assert_eq!(told, ["issue.opened", "issue.acknowledged", "issue.resolved"]);
+    assert_eq!(to(&received, &other), ["issue.opened", "issue.resolved"]);
+}
+
+#[tokio::test]
 async fn the_tags_of_a_site_decide_which_channels_are_notified_of_an_outage() {
     let scene = Scene::start().await;
     let prod = || {

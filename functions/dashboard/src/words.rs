@@ -55,6 +55,7 @@ pub(crate) const fn event(event: EventKind) -> &'static str {
         EventKind::Opened => "Opened",
         EventKind::Resolved => "Resolved",
         EventKind::Reminder => "Reminders",
+        EventKind::Acknowledged => "Acknowledged",
     }
 }
 

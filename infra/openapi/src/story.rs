@@ -382,6 +382,7 @@ impl Story {
         let of_issue = [("issue", issue)];
         let name = ("taken", "The owner takes care of it");
         self.ask("issues.acknowledge", name, &of_issue, "", None).await;
+        self.events.extend(self.scene.events().await);
         let name = ("taken_already", "An issue that is acknowledged already");
         self.ask("issues.acknowledge", name, &of_issue, "", None).await;
         let note = json!({ "note": "The disk of the database is full." });

@@ -32,6 +32,11 @@ pub(crate) fn webhooks(schemas: &mut Schemas, story: &Story) -> Value {
             EventKind::Reminder => {
                 ("An issue is still active", "A reminder is due by the escalation settings.")
             }
+            EventKind::Acknowledged => (
+                "Somebody acknowledged an issue",
+                "Somebody acknowledged an issue. Only sent to a webhook whose `events` contain \
+                 `acknowledged`.",
+            ),
         };
         (event_type(kind), summary, description, &of_issues)
     });

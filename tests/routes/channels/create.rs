@@ -69,6 +69,11 @@ async fn what_the_form_refuses_is_refused() {
             "name",
             "The team already has a channel Slack.",
         ),
+        (
+            json!({ "kind": "slack", "url": format!("{slack}3"), "events": ["acknowledged"] }),
+            "events",
+            "Only a webhook can get acknowledged events.",
+        ),
     ] {
         let refused = client.post(&path, &body).await;
         assert!(!refused.shown().contains("s3cret"), "{refused:?}");

@@ -172,7 +172,12 @@ pub(super) fn no_mail() -> Markup {
 fn wanted(kind: ChannelKind, input: &FormInput) -> Markup {
     let control = |field: &InputField| match field.name {
         "events" => {
-            input.chosen(field, &EventKind::ALL.map(|of| Choice::new(of, words::event(of))))
+            let all: &[_] = match kind {
+                ChannelKind::Webhook => &EventKind::ALL,
+                _ => &EventKind::FOR_PEOPLE,
+            };
+            let choices = all.iter().map(|of| Choice::new(*of, words::event(*of)));
+            input.chosen(field, &choices.collect::<Vec<_>>())
         }
         "tools" => input.chosen(field, &Tool::ALL.map(|of| Choice::new(of, words::tool(of)))),
         "severities" => {

@@ -146,6 +146,7 @@ fn sent(group: &[Notification], clock: Clock<'_>) -> Markup {
         Some(EventKind::Opened) | None => "",
         Some(EventKind::Resolved) => " that it is resolved",
         Some(EventKind::Reminder) => " again",
+        Some(EventKind::Acknowledged) => " that it is acknowledged",
     };
     let mut missing: Vec<(&Notification, usize)> = Vec::new();
     for sent in of(NotificationOutcome::Failed).chain(of(NotificationOutcome::Held)) {

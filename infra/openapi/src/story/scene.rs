@@ -9,7 +9,7 @@ use serde_json::Value;
 use vedette_domain::accounts::account::{Membership, Role, User};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::team::Team;
-use vedette_domain::alerts::channel::{Channel, Filter};
+use vedette_domain::alerts::channel::{Channel, EventKind, Filter};
 use vedette_domain::alerts::delivery::{Content, Queued};
 use vedette_domain::checks::check::{Finish, ToolResult};
 use vedette_domain::checks::tool::{RunReason, Tool};
@@ -77,7 +77,7 @@ impl Scene {
             ChannelId::parse("5a7f0d1e-93c4-4f0b-8a2d-6e1c9b3f7d20").expect("an id"),
             team.id,
             ("Pager", channels::webhook()),
-            Filter::default(),
+            Filter { events: EventKind::ALL.into(), ..Filter::default() },
             now,
         );
         test.app.store.put_channel(&webhook, Audit::None).await.expect("saved");

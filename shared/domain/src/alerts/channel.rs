@@ -208,7 +208,7 @@ impl Channel {
     }
 }
 
-/// Which alerts a channel receives, and when. An empty set lets everything through. The tags of a site decide when one
+/// Which alerts a channel receives, and when. An empty set lets everything through, but no acknowledgements. The tags of a site decide when one
 /// of its issues opens, or later if the site gets other tags while the issue is active. A channel that was notified of
 /// an opening is notified of everything until the issue is over, even if the tags no longer match.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -248,11 +248,16 @@ pub enum EventKind {
     Resolved,
     /// It is still active.
     Reminder,
+    /// Somebody acknowledged it. Only programs get this, and only those that ask for it.
+    Acknowledged,
 }
 
 impl EventKind {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Opened, Self::Resolved, Self::Reminder];
+    pub const ALL: [Self; 4] = [Self::Opened, Self::Resolved, Self::Reminder, Self::Acknowledged];
+
+    /// What people are notified of.
+    pub const FOR_PEOPLE: [Self; 3] = [Self::Opened, Self::Resolved, Self::Reminder];
 
     /// The value in storage and on the command line.
     pub const fn as_str(self) -> &'static str {
@@ -260,6 +265,7 @@ impl EventKind {
             Self::Opened => "opened",
             Self::Resolved => "resolved",
             Self::Reminder => "reminder",
+            Self::Acknowledged => "acknowledged",
         }
     }
 }

@@ -14,6 +14,7 @@ use super::reminder::next_reminder;
 use super::retry::{Failing, is_too_far};
 use crate::clock::is_ahead;
 use crate::id::{ChannelId, IssueId, SiteId, TeamId, UserId};
+use crate::issues::Lifecycle;
 use crate::issues::record::{Issue, IssueChange, end_with_site};
 use crate::sites::site::Site;
 
@@ -44,10 +45,15 @@ pub struct OutboxEntry {
 impl OutboxEntry {
     /// The entry for a change of an issue.
     pub fn of(team: TeamId, change: &IssueChange) -> Self {
-        let was_active = change.before.as_ref().is_some_and(|issue| issue.lifecycle.is_active());
-        let event = match (was_active, change.after.lifecycle.is_active()) {
+        let before = change.before.as_ref().map(|issue| issue.lifecycle);
+        let after = change.after.lifecycle;
+        let was_acknowledged = before.is_some_and(|before| before.acknowledgement().is_some());
+        let event = match (before.is_some_and(Lifecycle::is_active), after.is_active()) {
             (false, true) => Some(EventKind::Opened),
             (true, false) => Some(EventKind::Resolved),
+            (true, true) if !was_acknowledged && after.acknowledgement().is_some() => {
+                Some(EventKind::Acknowledged)
+            }
             _ => None,
         };
         let (issue, at) = (change.after.clone(), change.after.updated_at);
@@ -87,7 +93,7 @@ impl OutboxEntry {
         let at = match event {
             EventKind::Opened => self.issue.lifecycle.opened_at(),
             EventKind::Resolved => self.issue.lifecycle.resolved_at()?,
-            EventKind::Reminder => return None,
+            EventKind::Reminder | EventKind::Acknowledged => return None,
         };
         Some(Missed { event, at, rev: self.issue.rev, queued: 0 })
     }

@@ -228,7 +228,11 @@ impl Filter {
     /// Whether the channel wants news of a kind about an issue.
     pub fn wants(&self, kind: EventKind, issue: &Issue) -> bool {
         let fingerprint = issue.id.fingerprint();
-        is_in(&self.events, &kind)
+        let wants_event = match kind {
+            EventKind::Acknowledged => self.events.contains(&kind),
+            kind => is_in(&self.events, &kind),
+        };
+        wants_event
             && is_in(&self.tools, &fingerprint.tool())
             && is_in(&self.severities, &issue.severity())
     }

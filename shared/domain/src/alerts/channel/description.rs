@@ -101,7 +101,8 @@ input! {
     ChannelEdit {
         /// Its name; by default the address or the kind.
         name: Optional<String> = line(NAME_MAX);
-        /// Events that it gets, repeated or separated by commas; all if left out.
+        /// Events that it gets, repeated or separated by commas; if left out, all but acknowledged, which is only for
+        /// webhooks.
         #[option("events", "EVENT")]
         events: Optional<BTreeSet<EventKind>> = ListRule::new(0, EventKind::ALL.len(), EventKind::ALL);
         /// Tools whose issues it gets; all if left out.
@@ -133,8 +134,15 @@ input! {
 /// The longest delay, and the longest time between reminders.
 const TIME_MAX_MINUTES: u32 = 24 * 60;
 
-/// Refuses a time for a program, which gets each event when it happens.
-pub(super) fn refuse_times(filter: &Filter, errors: &mut Errors) {
+/// Refuses what only other channels have: times for a program, which gets each event when it happens, and events for
+/// people that only programs get.
+pub(super) fn refuse_unfit(filter: &Filter, is_program: bool, errors: &mut Errors) {
+    if !is_program {
+        if filter.events.contains(&EventKind::Acknowledged) {
+            errors.push("events", "Only a webhook can get acknowledged events.");
+        }
+        return;
+    }
     let times =
         [("delay_minutes", filter.delay_minutes), ("repeat_minutes", filter.repeat_minutes)];
     for (field, _) in times.iter().filter(|(_, minutes)| minutes.is_some()) {
@@ -298,7 +306,7 @@ mod tests {
             assert_eq!(read(kind, &input).expect_err(text), expected, "{kind}");
         }
         for (field, values) in [
-            ("events", "opened, resolved, reminder"),
+            ("events", "opened, resolved, reminder, acknowledged"),
             ("tools", "status, ssl, dns, broken-links, performance"),
             ("severities", "critical, warning, info"),
         ] {

@@ -10,7 +10,7 @@ use url::Url;
 use super::Filter;
 use super::chat::Chat;
 use super::description::{
-    ChannelEdit, ChannelInput, KindDescription, TargetEdit, UrlEdit, is_in, refuse_times,
+    ChannelEdit, ChannelInput, KindDescription, TargetEdit, UrlEdit, is_in, refuse_unfit,
 };
 use super::secret::{AccessToken, MaskedUrl, SecretUrl, SigningKey, SigningKeys};
 use super::webhook::Webhook;
@@ -89,8 +89,8 @@ macro_rules! kinds {
                     target.url().is_none_or(|url| self.is_home_at(url, errors))
                 });
                 let input = ChannelInput::read(fields, errors);
-                if let Some(input) = input.as_ref().filter(|_| self == Self::Webhook) {
-                    refuse_times(&input.filter(), errors);
+                if let Some(input) = &input {
+                    refuse_unfit(&input.filter(), self == Self::Webhook, errors);
                 }
                 Ok(found.finish(target.zip(input)))
             }
@@ -325,8 +325,8 @@ impl ChannelKind {
         let target = target.filter(is_home);
         let own: Vec<_> = self.target_fields().iter().map(|field| field.name).collect();
         let edit: Option<ChannelEdit> = read_beside(&own, fields, errors);
-        if let Some(edit) = edit.as_ref().filter(|_| self == Self::Webhook) {
-            refuse_times(&edit.filter(&Filter::default()), errors);
+        if let Some(edit) = &edit {
+            refuse_unfit(&edit.filter(&Filter::default()), self == Self::Webhook, errors);
         }
         found.finish(target.zip(edit))
     }

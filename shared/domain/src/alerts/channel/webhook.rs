@@ -97,6 +97,7 @@ pub const fn event_type(kind: EventKind) -> &'static str {
         EventKind::Opened => "issue.opened",
         EventKind::Resolved => "issue.resolved",
         EventKind::Reminder => "issue.reminder",
+        EventKind::Acknowledged => "issue.acknowledged",
     }
 }
 
