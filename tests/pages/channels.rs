@@ -291,9 +291,11 @@ async fn a_new_channel_is_tested_and_the_next_page_shows_the_result() {
         let form = format!("kind=slack&to={SECRET}{number}&name=Ops+{number}&test=yes");
         assert_eq!(sent_to(&browser.post(&page, &form).await), format!("{page}?notice=trying"));
         let listed = browser.get(&format!("{page}?notice=trying")).await;
-        for part in
-            ["Its test is on its way", "<span>Not tested yet</span>", "Last test is on its way"]
-        {
+        for part in [
+            "The result of its test appears below.",
+            "<span>Not tested yet</span>",
+            "Last test is on its way",
+        ] {
             assert!(said(&listed).contains(part), "{part}: {}", said(&listed));
         }
         let all = channels(&service.test, &owner).await;

@@ -102,7 +102,7 @@ async fn what_is_wrong_is_shown_beside_its_field_and_kept() {
     ] {
         let refused = browser.post(&path, form).await;
         assert_eq!(refused.status(), 422);
-        for text in [why, "value=\"Night\"", "Changes not saved."] {
+        for text in [why, "value=\"Night\"", "Maintenance window not created."] {
             let page = main_part(&refused);
             assert!(page.contains(text), "{text}: {page}");
         }

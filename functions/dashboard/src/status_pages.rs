@@ -140,7 +140,7 @@ fn new_page(team: TeamId, input: FormInput) -> Markup {
     html! {
         form.card method="post" action=(path(team)) novalidate {
             header { h2 { "Create status page" } }
-            (input.unsaved(required().map(|field| field.name)))
+            (input.uncreated("Status page", required().map(|field| field.name)))
             div.fields {
                 @for field in required() { (input.control(field)) }
             }

@@ -145,7 +145,7 @@ fn form(refused: Option<FormInput>) -> Markup {
     html! {
         form.card method="post" action="/tokens" novalidate {
             header { h2 { "Create token" } }
-            (input.unsaved(NewToken::FIELDS.iter().map(|field| field.name)))
+            (input.uncreated("Token", NewToken::FIELDS.iter().map(|field| field.name)))
             div.fields {
                 @for field in NewToken::FIELDS {
                     @if field.name == "scopes" { (input.chosen(field, &scopes)) }

@@ -187,11 +187,15 @@ fn wanted(kind: ChannelKind, input: &FormInput) -> Markup {
         _ => Markup::default(),
     };
     let is_time = |field: &&InputField| matches!((field.shape)(), InputShape::Minutes(_));
+    let all = match kind {
+        ChannelKind::Webhook => "Select none to send all but acknowledgements.",
+        _ => "Select none to send all.",
+    };
     html! {
         div.stack.gm {
             div {
                 p { b { "Notifications" } }
-                p.help { "Select none to send all." }
+                p.help { (all) }
             }
             @for field in ChannelInput::FIELDS { (control(field)) }
             @if kind != ChannelKind::Webhook {

@@ -29,10 +29,10 @@ const FAILURES: usize = 3;
 /// The notices of forms, by the value in the URL.
 const NOTICES: [(&str, &str); 9] = [
     ("added", "Channel added."),
-    ("trying", "Channel added. Its test is on its way; the result appears below."),
+    ("trying", "Channel added. The result of its test appears below."),
     ("asked", "Channel added. It gets no notifications until its recipient confirms the address."),
     ("saved", "Channel saved."),
-    ("tested", "Test notification on its way. The result appears below."),
+    ("tested", "The result of the test appears below."),
     ("enabled", "Channel enabled."),
     ("disabled", "Channel disabled. Nothing more is sent to it."),
     ("resent", "Sending the notifications that were waiting."),

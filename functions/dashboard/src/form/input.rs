@@ -223,6 +223,11 @@ impl FormInput {
         self.not_done("Changes not saved.", "Correct what is marked below, and save again.", names)
     }
 
+    /// Says that something was not created, as [`unsaved`](Self::unsaved) does.
+    pub(crate) fn uncreated<'a>(&self, what: &str, names: impl Iterator<Item = &'a str>) -> Markup {
+        self.not_done(&format!("{what} not created."), "Correct what is marked below.", names)
+    }
+
     /// Says what was not done, and what to do about the marked fields. Shows the reason if it concerns none of these
     /// fields.
     pub(crate) fn not_done<'a>(

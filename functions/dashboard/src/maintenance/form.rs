@@ -80,7 +80,7 @@ pub(super) fn add(team: &Team, sites: &[DirectoryRow], refused: Option<FormInput
     html! {
         form.card method="post" action=(path(team.id)) novalidate {
             header { h2 { "Add window" } }
-            (input.unsaved(names()))
+            (input.uncreated("Maintenance window", names()))
             (fields(&input, &LENGTHS.map(choice), sites))
             footer { button.main { "Add window" } }
         }

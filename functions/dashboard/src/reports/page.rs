@@ -143,13 +143,19 @@ fn problems(table: &Table<'_>, clock: Clock<'_>) -> Markup {
 }
 
 fn days(days: &[Row]) -> Markup {
+    let is_empty = |row: &Row| {
+        row.uptime.total_checks == 0
+            && row.outages.is_none_or(|day| day.outages == 0 && day.down.is_zero())
+            && row.unchecked.is_zero()
+    };
+    let shown: Vec<_> = days.iter().filter(|row| !is_empty(row)).collect();
     html! {
         section.card {
         header { h2 { "Days" } }
         div.scroll tabindex="0" role="region" aria-label="Days" { table.t {
             (layout::columns("UTC days", &["Day", "Uptime", "Successful checks", "Mean response", "Slowest", "Outages", "Downtime"]))
             tbody {
-                @for Row { uptime, mean_ms, outages, unchecked } in days {
+                @for Row { uptime, mean_ms, outages, unchecked } in &shown {
                     tr {
                         th scope="row" { time datetime=(uptime.date) { (uptime.date) } }
                         td {
@@ -168,6 +174,7 @@ fn days(days: &[Row]) -> Markup {
                 }
             }
         } }
+        @if shown.len() < days.len() { footer.small { p.quiet { "Days without checks are left out." } } }
         }
     }
 }

@@ -276,7 +276,7 @@ fn new_incident(of: &StatusPage, refused: Option<FormInput>) -> Markup {
     html! {
         form.card method="post" action={ (path_of(of)) "/incidents" } novalidate {
             header { h2 { "Write incident" } }
-            (input.unsaved(fields_of_new().map(|field| field.name)))
+            (input.uncreated("Incident", fields_of_new().map(|field| field.name)))
             div.fields {
                 @for field in fields_of_new() {
                     @if field.name == "components" { (input.chosen(field, &components)) }
