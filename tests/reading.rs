@@ -35,7 +35,9 @@ impl Reading {
             }
             PublicTarget::Pushover { .. } => of_ntfy(&pushover::message(alert)),
             PublicTarget::Gotify { .. } => of_ntfy(&json(&gotify::message(alert))),
-            PublicTarget::Webhook { .. } => panic!("nobody reads it"),
+            PublicTarget::PagerDuty { .. } | PublicTarget::Webhook { .. } => {
+                panic!("nobody reads it")
+            }
         }
     }
 

@@ -14,6 +14,7 @@ PLACES = {
     "google-chat": "google-chat/s3cret?key=s3cret", "mattermost": "mattermost/s3cret", "matrix": ROOM,
     "telegram": CHAT, "ntfy": "s3cret-topic", "pushover": USER, "gotify": f"message?token={TOKEN}",
 }
+INTEGRATION = "s3cretintegration000000000000000"
 TOKENS = ("matrix", "telegram", "ntfy", "pushover")
 
 
@@ -24,7 +25,7 @@ def utf16(text):
 class Receiver(BaseHTTPRequestHandler):
     """Chats and a webhook, distinguished by path, and the monitored site. ntfy messages are posted to the root."""
 
-    got = {kind: [] for kind in (*PLACES, "webhook")}
+    got = {kind: [] for kind in (*PLACES, "webhook", "pagerduty")}
     refused, repeated, canceled, transactions = [], [], [], {}
     site = 200
 
@@ -32,7 +33,7 @@ class Receiver(BaseHTTPRequestHandler):
         first = re.split("[/?]", self.path)[1]
         if first.startswith("bot"):
             return "telegram"
-        return {"_matrix": "matrix", "1": "pushover", "message": "gotify", "": "ntfy"}.get(first, first)
+        return {"v2": "pagerduty", "_matrix": "matrix", "1": "pushover", "message": "gotify", "": "ntfy"}.get(first, first)
 
     def do_POST(self):
         text = self.rfile.read(int(self.headers["content-length"])).decode()
@@ -89,6 +90,17 @@ class Receiver(BaseHTTPRequestHandler):
             assert message["retry"] >= 30 and message["expire"] <= 10_800, "the repeats"
             answer["receipt"] = f"r{len(Receiver.got['pushover'])}"
         return 200, answer
+
+    def take_pagerduty(self, event):
+        # As https://github.com/PagerDuty/api-schema/blob/main/reference/events-v2/openapiv3.json requires.
+        assert self.path == "/v2/enqueue" and event["routing_key"] == INTEGRATION, "the key"
+        action = event["event_action"]
+        assert action in ("trigger", "acknowledge", "resolve") and 1 <= len(event["dedup_key"]) <= 255, event
+        if action == "trigger":
+            payload = event["payload"]
+            assert 1 <= len(payload["summary"]) <= 1024 and payload["source"], payload
+            assert payload["severity"] in ("critical", "error", "warning", "info"), payload
+        return 202, {"status": "success", "message": "Event processed", "dedup_key": event["dedup_key"]}
 
     def take_gotify(self, message):
         assert self.path == "/message" and self.headers["x-gotify-key"] == TOKEN, self.path

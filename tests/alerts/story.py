@@ -101,6 +101,7 @@ for kind, place in PLACES.items():
     operate("channel", "add", team, kind, "--name", kind, *given, given=f"{base}/{place}")
 added = operate("channel", "add", team, "webhook", "--name", "program", given=f"{base}/webhook/in")
 key = re.search(r"whsec_[A-Za-z0-9+/=]+", json.dumps(added)).group()
+operate("channel", "add", team, "pagerduty", "--name", "pager", given=f"{base}/{receivers.INTEGRATION}")
 listed = json.dumps(operate("channel", "list", team))
 secrets = ("s3cret", receivers.CHAT, receivers.USER, key)
 assert not any(secret in listed for secret in secrets), listed
@@ -115,7 +116,7 @@ assert operate("channel", "show", team, "mail")["state"] != "on", "a look confir
 with urllib.request.urlopen(urllib.request.Request(page, method="POST", data=b""), timeout=30) as answer:
     assert answer.status == 200
 
-for name in (*PLACES, "program", "mail"):
+for name in (*PLACES, "program", "pager", "mail"):
     operate("channel", "test", team, name)
 everybody("TEST", "channel.test", "[TEST]")
 
@@ -139,6 +140,7 @@ everybody("STILL DOWN", "issue.reminder", "[STILL DOWN")
 assert any("Acknowledged by" in one for one in words("slack")), "who took it"
 Receiver.site = 200
 everybody("RESOLVED", "issue.resolved", "[RESOLVED]")
+until("the incident is resolved", lambda: len(Receiver.got["pagerduty"]) == 4)
 assert not Receiver.refused, Receiver.refused
 
 # Messages after the opening refer to it.
@@ -153,6 +155,11 @@ for kind, opening in (
     assert len(set(referred)) == 1 and referred[0] is not None, (kind, referred)
 until("the emergency ends", lambda: Receiver.canceled)
 assert [one["priority"] for one in told["pushover"] if one["priority"] == 2] == [2], "one emergency"
+
+incidents = [json.loads(one["body"]) for one in Receiver.got["pagerduty"]]
+test, *incidents = [(event["event_action"], event["dedup_key"]) for event in incidents]
+assert test[0] == "trigger" and [action for action, _ in incidents] == ["trigger", "acknowledge", "resolve"], incidents
+assert len({key for _, key in incidents}) == 1 and incidents[0][1] != test[1], "one incident"
 
 for one in Receiver.got["webhook"]:
     Webhook(key).verify(one["body"], one["headers"])

@@ -260,7 +260,7 @@ impl From<ChannelKind> for Icon {
     fn from(kind: ChannelKind) -> Self {
         match kind {
             ChannelKind::Email => Self::Mail,
-            ChannelKind::Webhook => Self::Program,
+            ChannelKind::PagerDuty | ChannelKind::Webhook => Self::Program,
             _ => Self::Chat,
         }
     }

@@ -109,8 +109,11 @@ impl Sender {
                 let message = ChatMessage { alert, id, openings };
                 self.chat(chat, message, now).await
             }
-            (Receiver::Program(webhook), OutgoingMessage::Event { id, body }) => {
-                http::send(&self.guard, webhook.request(id, body.clone(), now), now).await
+            (Receiver::Program(program), OutgoingMessage::Event { id, body }) => {
+                match program.request(id, body, now).transpose() {
+                    Some(request) => http::send(&self.guard, request, now).await,
+                    None => SendOutcome::DELIVERED,
+                }
             }
             (Receiver::Mailbox(_), OutgoingMessage::Event { .. })
             | (

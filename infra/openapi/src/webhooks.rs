@@ -12,7 +12,10 @@ use crate::story::Story;
 
 /// Every event by its type.
 pub(crate) fn webhooks(schemas: &mut Schemas, story: &Story) -> Value {
-    let of_issues = issue_event(schemas);
+    let of_issues = issue_event(schemas, "IssueEvent", &EventKind::FOR_PEOPLE);
+    // Released clients know the types of the other events only.
+    let of_acknowledged =
+        issue_event(schemas, "IssueAcknowledgedEvent", &[EventKind::Acknowledged]);
     let of_tests = test_event(schemas);
     let of_missed = missed_event(schemas);
     let days = MISSED_TIME.as_hours() / 24;
@@ -38,7 +41,11 @@ pub(crate) fn webhooks(schemas: &mut Schemas, story: &Story) -> Value {
                  `acknowledged`.",
             ),
         };
-        (event_type(kind), summary, description, &of_issues)
+        let schema = match kind {
+            EventKind::Acknowledged => &of_acknowledged,
+            _ => &of_issues,
+        };
+        (event_type(kind), summary, description, schema)
     });
     let test = (TEST, "A test of the webhook", "Sent by `vedette channel test`.", &of_tests);
     let missed = (MISSED, "Events are missing", &*about_missed, &of_missed);
@@ -96,7 +103,7 @@ fn headers() -> Value {
     ])
 }
 
-fn issue_event(schemas: &mut Schemas) -> Value {
+fn issue_event(schemas: &mut Schemas, name: &str, kinds: &[EventKind]) -> Value {
     let issue = schemas.of::<IssueResource>();
     let data = json!({
         "description": format!(
@@ -132,9 +139,9 @@ fn issue_event(schemas: &mut Schemas) -> Value {
             },
         ],
     });
-    let types: Vec<_> = EventKind::ALL.into_iter().map(event_type).collect();
+    let types: Vec<_> = kinds.iter().copied().map(event_type).collect();
     let event = event("Something happened to an issue.", &json!({ "enum": types }), &data);
-    schemas.named("IssueEvent", event)
+    schemas.named(name, event)
 }
 
 fn test_event(schemas: &mut Schemas) -> Value {

@@ -72,7 +72,7 @@ async fn what_the_form_refuses_is_refused() {
         (
             json!({ "kind": "slack", "url": format!("{slack}3"), "events": ["acknowledged"] }),
             "events",
-            "Only a webhook can get acknowledged events.",
+            "A channel of type Slack gets no acknowledged events.",
         ),
     ] {
         let refused = client.post(&path, &body).await;

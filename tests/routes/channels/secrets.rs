@@ -89,6 +89,7 @@ async fn a_receiver_that_repeats_secrets_does_not_bring_them_into_an_answer() {
             "matrix" => ("!s3cret-room:example.org".to_owned(), true),
             "telegram" => ("-1009876543210".to_owned(), true),
             "pushover" => ("s3cret0of0the0channel000000000".to_owned(), true),
+            "pagerduty" => ("s3cretintegration000000000000000".to_owned(), false),
             "gotify" => ("message?token=s3cret-token-of-the-channel".to_owned(), false),
             kind => (format!("s3cret-{kind}-of-the-channel"), kind == "ntfy"),
         };

@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 use vedette_domain::alerts::channel::{
-    Channel, ChannelEdit, ChannelInput, ChannelKind, EventKind, KindDescription, SigningKey,
-    Target, TargetEdit, TargetField,
+    Channel, ChannelEdit, ChannelInput, ChannelKind, KindDescription, SigningKey, Target,
+    TargetEdit, TargetField,
 };
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::input::{FieldPresence, Input as _, InputField, InputShape};
@@ -172,11 +172,7 @@ pub(super) fn no_mail() -> Markup {
 fn wanted(kind: ChannelKind, input: &FormInput) -> Markup {
     let control = |field: &InputField| match field.name {
         "events" => {
-            let all: &[_] = match kind {
-                ChannelKind::Webhook => &EventKind::ALL,
-                _ => &EventKind::FOR_PEOPLE,
-            };
-            let choices = all.iter().map(|of| Choice::new(*of, words::event(*of)));
+            let choices = kind.events().iter().map(|of| Choice::new(*of, words::event(*of)));
             input.chosen(field, &choices.collect::<Vec<_>>())
         }
         "tools" => input.chosen(field, &Tool::ALL.map(|of| Choice::new(of, words::tool(of)))),
@@ -198,7 +194,7 @@ fn wanted(kind: ChannelKind, input: &FormInput) -> Markup {
                 p.help { (all) }
             }
             @for field in ChannelInput::FIELDS { (control(field)) }
-            @if kind != ChannelKind::Webhook {
+            @if kind.is_for_people() {
                 div.cols {
                     @for field in ChannelInput::FIELDS.iter().filter(is_time) {
                         (input.control(field))

@@ -24,7 +24,7 @@ use vedette_domain::alerts::channel::mattermost::Mattermost;
 use vedette_domain::alerts::channel::ntfy::Ntfy;
 use vedette_domain::alerts::channel::slack::Slack;
 use vedette_domain::alerts::channel::teams::Teams;
-use vedette_domain::alerts::channel::webhook::Webhook;
+use vedette_domain::alerts::channel::webhook::{self, Webhook};
 use vedette_domain::alerts::channel::{ChannelKind, SecretUrl, SigningKey, SigningKeys};
 use vedette_domain::alerts::{Alert, AlertKind};
 use vedette_domain::validation::Fields;
@@ -158,6 +158,14 @@ fn event() -> OutgoingMessage {
     OutgoingMessage::Event { id: "msg_1".to_owned(), body: b"{}".to_vec() }
 }
 
+fn tested() -> OutgoingMessage {
+    let data = serde_json::json!({ "channel": { "name": "On call" } });
+    OutgoingMessage::Event {
+        id: "test-1".to_owned(),
+        body: webhook::body(webhook::TEST, now(), data),
+    }
+}
+
 fn keys() -> SigningKeys {
     let current = SigningKey::from_random([7; SigningKey::BYTES]);
     SigningKeys { current, previous: None }
@@ -242,6 +250,11 @@ fn posted(
             entered(kind, &url, "message?token=s3cr3t-token"),
             alert(),
             &["POST /message HTTP/1.1", "x-gotify-key: s3cr3t-token\r\n", r#""priority":5"#],
+        ),
+        ChannelKind::PagerDuty => (
+            entered(kind, &url, "s3cr3tintegrationkey000000000000"),
+            tested(),
+            &["POST /v2/enqueue HTTP/1.1", r#""routing_key":"s3cr3tintegrationkey000000000000""#],
         ),
         ChannelKind::Webhook => (
             webhook(url),

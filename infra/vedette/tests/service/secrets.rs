@@ -99,6 +99,7 @@ async fn use_channels(client: &Client, receivers: [String; 2]) -> Vec<String> {
                 "matrix" => (format!("!s3cret-{kind}-{number}:example.org"), "", true),
                 "telegram" => (format!("-100987654321{number}"), "", true),
                 "pushover" => (format!("s3cret0of0the0channel00000000{number}"), "", true),
+                "pagerduty" => (format!("s3cretintegration00000000000000{number}"), "", false),
                 "gotify" => (format!("s3cret-{kind}-{number}"), "message?token=", false),
                 kind => (format!("s3cret-{kind}-{number}"), "", kind == "ntfy"),
             };

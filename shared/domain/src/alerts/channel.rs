@@ -23,6 +23,8 @@ pub mod gotify;
 pub mod matrix;
 pub mod mattermost;
 pub mod ntfy;
+pub mod pagerduty;
+mod program;
 pub mod pushover;
 mod request;
 mod secret;
@@ -39,6 +41,7 @@ pub use description::{
     ChannelEdit, ChannelInput, KindDescription, Room, TargetEdit, TargetField, UrlEdit, UrlInput,
 };
 pub use email::EmailInput;
+pub use program::Program;
 pub use request::{ChannelAnswer, ChannelRequest, Failure, InvalidUrl};
 pub(crate) use secret::sha256;
 pub use secret::{AccessToken, MaskedUrl, SecretUrl, SigningKey, SigningKeys};

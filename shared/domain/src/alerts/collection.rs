@@ -397,7 +397,7 @@ mod tests {
                 Ok(())
             }
             // An email has room for everything, and a program gets events.
-            ChannelKind::Email | ChannelKind::Webhook => Ok(()),
+            ChannelKind::Email | ChannelKind::PagerDuty | ChannelKind::Webhook => Ok(()),
         }
     }
 

@@ -990,7 +990,7 @@ fn service_takes(kind: ChannelKind, alert: &Alert) -> Result<(), TestCaseError> 
         ChannelKind::Pushover => pushover_takes(alert),
         ChannelKind::Gotify => gotify_takes(alert),
         // A program receives events instead.
-        ChannelKind::Webhook => Ok(()),
+        ChannelKind::PagerDuty | ChannelKind::Webhook => Ok(()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use vedette_domain::alerts::channel::webhook::Webhook;
-use vedette_domain::alerts::channel::{SecretUrl, SigningKey, SigningKeys};
+use vedette_domain::alerts::channel::{Program as _, SecretUrl, SigningKey, SigningKeys};
 
 const BODY: &[u8] =
     br#"{"type":"issue.opened","timestamp":"2026-11-21T12:00:00Z","data":{"uuid":"x"}}"#;
@@ -14,7 +14,7 @@ fn key(byte: u8) -> SigningKey {
 
 fn headers(keys: &SigningKeys, now: Timestamp) -> Vec<(&'static str, String)> {
     let webhook = Webhook { url: SecretUrl::new("https://receiver.test/hook"), keys: keys.clone() };
-    webhook.request(ID, BODY.to_vec(), now).expect("a request").headers
+    webhook.request(ID, BODY, now).expect("a request").expect("an event").headers
 }
 
 /// The signature with a single key.

@@ -10,7 +10,6 @@ use crate::input::{InputField, ListRule, MinutesRule, input, line};
 use crate::issues::Severity;
 use crate::name::NAME_MAX;
 use crate::sites::selector::Selector;
-use crate::validation::Errors;
 
 /// The description of a kind, without anything secret. Forms, the command line and messages are derived from it.
 #[derive(Debug)]
@@ -101,8 +100,8 @@ input! {
     ChannelEdit {
         /// Its name; by default the address or the kind.
         name: Optional<String> = line(NAME_MAX);
-        /// Events that it gets, repeated or separated by commas; if left out, all but acknowledged, which is only for
-        /// webhooks.
+        /// Events that it gets, repeated or separated by commas; if left out, all but acknowledged, which only
+        /// webhooks and PagerDuty get.
         #[option("events", "EVENT")]
         events: Optional<BTreeSet<EventKind>> = ListRule::new(0, EventKind::ALL.len(), EventKind::ALL);
         /// Tools whose issues it gets; all if left out.
@@ -133,22 +132,6 @@ input! {
 
 /// The longest delay, and the longest time between reminders.
 const TIME_MAX_MINUTES: u32 = 24 * 60;
-
-/// Refuses what only other channels have: times for a program, which gets each event when it happens, and events for
-/// people that only programs get.
-pub(super) fn refuse_unfit(filter: &Filter, is_program: bool, errors: &mut Errors) {
-    if !is_program {
-        if filter.events.contains(&EventKind::Acknowledged) {
-            errors.push("events", "Only a webhook can get acknowledged events.");
-        }
-        return;
-    }
-    let times =
-        [("delay_minutes", filter.delay_minutes), ("repeat_minutes", filter.repeat_minutes)];
-    for (field, _) in times.iter().filter(|(_, minutes)| minutes.is_some()) {
-        errors.push(*field, format!("The {field} field is only for channels that people read."));
-    }
-}
 
 impl ChannelInput {
     /// The alerts that it gets.

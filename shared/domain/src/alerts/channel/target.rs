@@ -1,5 +1,6 @@
 //! Where channels lead: the table of their kinds, and everything derived from it.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use jiff::Timestamp;
@@ -7,28 +8,28 @@ use lettre::address::AddressError;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::Filter;
 use super::chat::Chat;
-use super::description::{
-    ChannelEdit, ChannelInput, KindDescription, TargetEdit, UrlEdit, is_in, refuse_unfit,
-};
+use super::description::{ChannelEdit, ChannelInput, KindDescription, TargetEdit, UrlEdit, is_in};
+use super::program::Program;
 use super::secret::{AccessToken, MaskedUrl, SecretUrl, SigningKey, SigningKeys};
 use super::webhook::Webhook;
+use super::{EventKind, Filter};
 use super::{
-    discord, email, google_chat, gotify, matrix, mattermost, ntfy, pushover, slack, teams,
-    telegram, webhook,
+    discord, email, google_chat, gotify, matrix, mattermost, ntfy, pagerduty, pushover, slack,
+    teams, telegram, webhook,
 };
 use crate::input::{Input, InputField, read_beside};
 use crate::validation::{Errors, Fields, ValidationError};
 
 /// Declares the kinds of channels. All code that has to know every kind is derived from this table, so none can be
-/// forgotten. A chat has a module with a type that implements [`Chat`] and has a function `new` for what people enter,
-/// and with a `DESCRIPTION`.
+/// forgotten. A chat or a program has a module with a type that implements [`Chat`] or [`Program`] and has a function
+/// `new` for what people enter, and with a `DESCRIPTION`.
 macro_rules! kinds {
     (
         $(#[$mail_doc:meta])+ mail Email = $mail:literal;
         chats { $($(#[$chat_doc:meta])+ $module:ident::$Chat:ident = $chat:literal, $Edit:ty;)+ }
-        $(#[$program_doc:meta])+ program Webhook = $program:literal;
+        programs { $($(#[$program_doc:meta])+ $place:ident::$Program:ident = $program:literal, $ProgramEdit:ty;)+ }
+        $(#[$webhook_doc:meta])+ webhook Webhook = $webhook:literal;
     ) => {
         /// A kind of channel.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -36,20 +37,22 @@ macro_rules! kinds {
         pub enum ChannelKind {
             $(#[$mail_doc])+ #[serde(rename = $mail)] Email,
             $($(#[$chat_doc])+ #[serde(rename = $chat)] $Chat,)+
-            $(#[$program_doc])+ #[serde(rename = $program)] Webhook,
+            $($(#[$program_doc])+ #[serde(rename = $program)] $Program,)+
+            $(#[$webhook_doc])+ #[serde(rename = $webhook)] Webhook,
         }
 
         impl ChannelKind {
             /// All of them, in the order in which forms show them.
-            pub const ALL: [Self; [Self::Email, $(Self::$Chat,)+ Self::Webhook].len()] =
-                [Self::Email, $(Self::$Chat,)+ Self::Webhook];
+            pub const ALL: [Self; [Self::Email, $(Self::$Chat,)+ $(Self::$Program,)+ Self::Webhook].len()] =
+                [Self::Email, $(Self::$Chat,)+ $(Self::$Program,)+ Self::Webhook];
 
             /// The name in storage and on the command line.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     Self::Email => $mail,
                     $(Self::$Chat => $chat,)+
-                    Self::Webhook => $program,
+                    $(Self::$Program => $program,)+
+                    Self::Webhook => $webhook,
                 }
             }
 
@@ -58,7 +61,17 @@ macro_rules! kinds {
                 match self {
                     Self::Email => const { &email::DESCRIPTION },
                     $(Self::$Chat => const { &$module::DESCRIPTION },)+
+                    $(Self::$Program => const { &$place::DESCRIPTION },)+
                     Self::Webhook => const { &webhook::DESCRIPTION },
+                }
+            }
+
+            /// Whether people read its channels. People are notified of the current state; programs are notified of
+            /// every transition, in order.
+            pub const fn is_for_people(self) -> bool {
+                match self {
+                    Self::Email $(| Self::$Chat)+ => true,
+                    $(Self::$Program |)+ Self::Webhook => false,
                 }
             }
 
@@ -80,6 +93,9 @@ macro_rules! kinds {
                     $(Self::$Chat => {
                         Input::read(fields, errors).map($module::$Chat::new).map(Target::$Chat)
                     })+
+                    $(Self::$Program => {
+                        Input::read(fields, errors).map($place::$Program::new).map(Target::$Program)
+                    })+
                     Self::Webhook => match Input::read(fields, errors) {
                         Some(input) => Some(Target::Webhook(Webhook::new(input, key()?))),
                         None => None,
@@ -88,9 +104,10 @@ macro_rules! kinds {
                 let target = target.filter(|target| {
                     target.url().is_none_or(|url| self.is_home_at(url, errors))
                 });
-                let input = ChannelInput::read(fields, errors);
-                if let Some(input) = &input {
-                    refuse_unfit(&input.filter(), self == Self::Webhook, errors);
+                let mut input = ChannelInput::read(fields, errors);
+                if let Some(input) = &mut input {
+                    self.refuse_unfit(&input.filter(), errors);
+                    self.complete(&mut input.events);
                 }
                 Ok(found.finish(target.zip(input)))
             }
@@ -102,6 +119,7 @@ macro_rules! kinds {
                 match self {
                     Self::Email => Some(TargetEdit::default()),
                     $(Self::$Chat => <$Edit>::read(fields, errors).map(TargetEdit::from),)+
+                    $(Self::$Program => <$ProgramEdit>::read(fields, errors).map(TargetEdit::from),)+
                     Self::Webhook => UrlEdit::read(fields, errors).map(TargetEdit::from),
                 }
             }
@@ -122,8 +140,13 @@ macro_rules! kinds {
                 #[serde(rename = $chat)]
                 $Chat($module::$Chat),
             )+
-            $(#[$program_doc])+
-            #[serde(rename = $program)]
+            $(
+                $(#[$program_doc])+
+                #[serde(rename = $program)]
+                $Program($place::$Program),
+            )+
+            $(#[$webhook_doc])+
+            #[serde(rename = $webhook)]
             Webhook(Webhook),
         }
 
@@ -133,6 +156,7 @@ macro_rules! kinds {
                 match self {
                     Self::Email { address } => Receiver::Mailbox(address.as_str()),
                     $(Self::$Chat(chat) => Receiver::Chat(chat),)+
+                    $(Self::$Program(program) => Receiver::Program(program),)+
                     Self::Webhook(webhook) => Receiver::Program(webhook),
                 }
             }
@@ -142,6 +166,7 @@ macro_rules! kinds {
                 match self {
                     Self::Email { address } => PublicTarget::Email { address: address.clone() },
                     $(Self::$Chat(chat) => PublicTarget::$Chat(chat.url().masked()),)+
+                    $(Self::$Program(program) => PublicTarget::$Program(program.url().masked()),)+
                     Self::Webhook(webhook) => PublicTarget::Webhook(webhook.url.masked()),
                 }
             }
@@ -151,6 +176,7 @@ macro_rules! kinds {
                 match self {
                     Self::Email { .. } => ChannelKind::Email,
                     $(Self::$Chat(_) => ChannelKind::$Chat,)+
+                    $(Self::$Program(_) => ChannelKind::$Program,)+
                     Self::Webhook(_) => ChannelKind::Webhook,
                 }
             }
@@ -171,8 +197,13 @@ macro_rules! kinds {
                 #[serde(rename = $chat)]
                 $Chat(MaskedUrl),
             )+
-            $(#[$program_doc])+
-            #[serde(rename = $program)]
+            $(
+                $(#[$program_doc])+
+                #[serde(rename = $program)]
+                $Program(MaskedUrl),
+            )+
+            $(#[$webhook_doc])+
+            #[serde(rename = $webhook)]
             Webhook(MaskedUrl),
         }
 
@@ -182,24 +213,21 @@ macro_rules! kinds {
                 match self {
                     Self::Email { .. } => ChannelKind::Email,
                     $(Self::$Chat(_) => ChannelKind::$Chat,)+
+                    $(Self::$Program(_) => ChannelKind::$Program,)+
                     Self::Webhook(_) => ChannelKind::Webhook,
                 }
             }
 
-            /// Whether people read it. People are notified of the current state; programs are notified of every
-            /// transition, in order.
+            /// Whether people read it, as for [its kind](ChannelKind::is_for_people).
             pub const fn is_for_people(&self) -> bool {
-                match self {
-                    Self::Email { .. } $(| Self::$Chat(_))+ => true,
-                    Self::Webhook(_) => false,
-                }
+                self.kind().is_for_people()
             }
 
             /// The address, if it is an email channel.
             pub fn address(&self) -> Option<&str> {
                 match self {
                     Self::Email { address } => Some(address),
-                    $(Self::$Chat(_) |)+ Self::Webhook(_) => None,
+                    $(Self::$Chat(_) |)+ $(Self::$Program(_) |)+ Self::Webhook(_) => None,
                 }
             }
 
@@ -209,6 +237,7 @@ macro_rules! kinds {
                 match self {
                     Self::Email { .. } => self.clone(),
                     $(Self::$Chat(_) => Self::$Chat(url),)+
+                    $(Self::$Program(_) => Self::$Program(url),)+
                     Self::Webhook(_) => Self::Webhook(url),
                 }
             }
@@ -217,7 +246,7 @@ macro_rules! kinds {
             pub const fn masked(&self) -> Option<&MaskedUrl> {
                 match self {
                     Self::Email { .. } => None,
-                    $(Self::$Chat(url) |)+ Self::Webhook(url) => Some(url),
+                    $(Self::$Chat(url) |)+ $(Self::$Program(url) |)+ Self::Webhook(url) => Some(url),
                 }
             }
         }
@@ -249,8 +278,12 @@ kinds! {
         /// An application of a Gotify server.
         gotify::Gotify = "gotify", gotify::GotifyEdit;
     }
+    programs {
+        /// An integration of a PagerDuty service.
+        pagerduty::PagerDuty = "pagerduty", pagerduty::PagerDutyEdit;
+    }
     /// A program, notified in the format of Standard Webhooks.
-    program Webhook = "webhook";
+    webhook Webhook = "webhook";
 }
 
 /// The field of an access token.
@@ -264,7 +297,7 @@ pub enum Receiver<'a> {
     /// People who read a chat.
     Chat(&'a dyn Chat),
     /// A program.
-    Program(&'a Webhook),
+    Program(&'a dyn Program),
 }
 
 impl ChannelKind {
@@ -324,11 +357,45 @@ impl ChannelKind {
         };
         let target = target.filter(is_home);
         let own: Vec<_> = self.target_fields().iter().map(|field| field.name).collect();
-        let edit: Option<ChannelEdit> = read_beside(&own, fields, errors);
-        if let Some(edit) = &edit {
-            refuse_unfit(&edit.filter(&Filter::default()), self == Self::Webhook, errors);
+        let mut edit: Option<ChannelEdit> = read_beside(&own, fields, errors);
+        if let Some(edit) = &mut edit {
+            self.refuse_unfit(&edit.filter(&Filter::default()), errors);
+            if edit.events.is_some() {
+                self.complete(&mut edit.events);
+            }
         }
         found.finish(target.zip(edit))
+    }
+
+    /// The events that its channels can get.
+    pub const fn events(self) -> &'static [EventKind] {
+        match self {
+            Self::Webhook => &EventKind::ALL,
+            Self::PagerDuty => &pagerduty::EVENTS,
+            _ => &EventKind::FOR_PEOPLE,
+        }
+    }
+
+    /// Refuses what only other channels have: times for a program, which gets each event when it happens, and events
+    /// that the kind has no use for.
+    fn refuse_unfit(self, filter: &Filter, errors: &mut Errors) {
+        for event in filter.events.iter().filter(|event| !self.events().contains(event)) {
+            let label = self.description().label;
+            errors.push("events", format!("A channel of type {label} gets no {event} events."));
+        }
+        let times =
+            [("delay_minutes", filter.delay_minutes), ("repeat_minutes", filter.repeat_minutes)];
+        for (field, _) in times.iter().filter(|(_, time)| time.is_some() && !self.is_for_people()) {
+            let why = format!("The {field} field is only for channels that people read.");
+            errors.push(*field, why);
+        }
+    }
+
+    /// Names all events for PagerDuty if none are chosen, because that would leave out acknowledgements.
+    fn complete(self, events: &mut Option<BTreeSet<EventKind>>) {
+        if self == Self::PagerDuty && events.as_ref().is_none_or(BTreeSet::is_empty) {
+            *events = Some(pagerduty::EVENTS.into());
+        }
     }
 
     /// Whether the host of a URL takes the messages of this kind, as far as that is known. Otherwise, an error says which
@@ -379,7 +446,7 @@ impl Target {
         match self.receiver() {
             Receiver::Mailbox(_) => None,
             Receiver::Chat(chat) => Some(chat.url()),
-            Receiver::Program(webhook) => Some(&webhook.url),
+            Receiver::Program(program) => Some(program.url()),
         }
     }
 
@@ -392,21 +459,17 @@ impl Target {
     }
 
     /// The keys that sign requests, if they are signed.
-    pub const fn keys(&self) -> Option<&SigningKeys> {
+    pub fn keys(&self) -> Option<&SigningKeys> {
         match self.receiver() {
             Receiver::Mailbox(_) | Receiver::Chat(_) => None,
-            Receiver::Program(webhook) => Some(&webhook.keys),
+            Receiver::Program(program) => program.keys(),
         }
     }
 
     pub(super) fn with_new_key(&self, key: SigningKey, now: Timestamp) -> Option<Self> {
-        match self.receiver() {
-            Receiver::Mailbox(_) | Receiver::Chat(_) => None,
-            Receiver::Program(Webhook { url, keys }) => {
-                let keys = keys.followed_by(key, now);
-                Some(Self::Webhook(Webhook { url: url.clone(), keys }))
-            }
-        }
+        let Self::Webhook(Webhook { url, keys }) = self else { return None };
+        let keys = keys.followed_by(key, now);
+        Some(Self::Webhook(Webhook { url: url.clone(), keys }))
     }
 
     /// The name of a channel that gets no other name.
@@ -430,8 +493,6 @@ impl PublicTarget {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
     use crate::alerts::channel::request::Failure;
 
@@ -468,7 +529,8 @@ mod tests {
                 | ChannelKind::Teams
                 | ChannelKind::GoogleChat
                 | ChannelKind::Telegram
-                | ChannelKind::Pushover => {
+                | ChannelKind::Pushover
+                | ChannelKind::PagerDuty => {
                     (Failure::of_service, [A, M, C, C, C, A, C, M, A, A, A, A])
                 }
                 ChannelKind::Mattermost
@@ -551,6 +613,11 @@ mod tests {
                 ChannelKind::Gotify,
                 format!(r#"{{"kind":"gotify",{url}}}"#),
                 format!(r#"{{"kind":"gotify",{masked}}}"#),
+            ),
+            (
+                ChannelKind::PagerDuty,
+                format!(r#"{{"kind":"pagerduty",{url}}}"#),
+                format!(r#"{{"kind":"pagerduty",{masked}}}"#),
             ),
             (
                 ChannelKind::Webhook,

@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::EventKind;
 use super::description::{KindDescription, Room, TargetField, UrlInput};
+use super::program::Program;
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::{SecretUrl, SigningKey, SigningKeys};
 use super::signature;
@@ -32,7 +33,7 @@ pub(super) const DESCRIPTION: KindDescription = KindDescription {
         example: "https://ops.example.com/alerts",
         help: "The URL of your program. It gets signed events in the format of Standard Webhooks.",
     },
-    services: &["hooks.zapier.com", "events.pagerduty.com"],
+    services: &["hooks.zapier.com"],
     own_domains: &[],
     per_minute: None,
     room: Room::Common,
@@ -43,20 +44,26 @@ impl Webhook {
     pub(super) fn new(UrlInput { url }: UrlInput, key: SigningKey) -> Self {
         Self { url, keys: SigningKeys::new(key) }
     }
+}
 
-    /// The request that sends an event, signed for an attempt at this time.
-    ///
-    /// # Errors
-    ///
-    /// When the stored URL is invalid.
-    pub fn request(
+impl Program for Webhook {
+    fn url(&self) -> &SecretUrl {
+        &self.url
+    }
+
+    fn keys(&self) -> Option<&SigningKeys> {
+        Some(&self.keys)
+    }
+
+    fn request(
         &self,
         id: &str,
-        body: Vec<u8>,
+        body: &[u8],
         now: Timestamp,
-    ) -> Result<ChannelRequest, InvalidUrl> {
-        let signed = signature::headers(&self.keys, id, &body, now);
-        Ok(ChannelRequest::json(&self.url, body, failure)?.with_headers(signed))
+    ) -> Result<Option<ChannelRequest>, InvalidUrl> {
+        let signed = signature::headers(&self.keys, id, body, now);
+        let request = ChannelRequest::json(&self.url, body.to_vec(), failure)?;
+        Ok(Some(request.with_headers(signed)))
     }
 }
 
