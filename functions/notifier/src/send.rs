@@ -13,6 +13,7 @@ mod tests;
 
 use std::sync::Arc;
 
+use futures::future::join_all;
 use jiff::Timestamp;
 use tokio::sync::watch;
 use vedette_domain::alerts::channel::{Chat, ChatMessage, Receiver, SecretUrl, Target, webhook};
@@ -78,11 +79,12 @@ impl Sender {
 
     /// Sends a message to a chat, after the requests that come before it.
     async fn chat(&self, chat: &dyn Chat, message: ChatMessage<'_>, now: Timestamp) -> SendOutcome {
-        for before in chat.requests_before(message).unwrap_or_default() {
-            let outcome = http::send(&self.guard, Ok(before), now).await;
-            if let SendOutcome::Retry { .. } = outcome {
-                return outcome;
-            }
+        let before = chat.requests_before(message).unwrap_or_default();
+        let sent = before.into_iter().map(|before| http::send(&self.guard, Ok(before), now));
+        let outcomes = join_all(sent).await;
+        let failed = outcomes.into_iter().find(|one| matches!(one, SendOutcome::Retry { .. }));
+        if let Some(failed) = failed {
+            return failed;
         }
         http::send(&self.guard, chat.request(message), now).await
     }

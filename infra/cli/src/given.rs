@@ -10,6 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use serde_json::{Map, Value};
 use vedette_domain::input::{FieldPresence, Input, InputField, InputShape, TextKind};
 use vedette_domain::validation::{Errors, Field, YES};
+use vedette_http::wording::capitalized;
 
 use crate::{Failure, args};
 
@@ -132,7 +133,10 @@ pub(crate) fn options(field: &'static InputField, is_new: bool) -> Vec<Arg> {
         return vec![file(field, is_new)];
     }
     // The default is shown by itself.
-    let mut description = field.description(false).replace('`', "");
+    let description = field.description(false).replace('`', "");
+    // This matters only to clients of the API.
+    let own = description.strip_prefix("An addition to the specification: ").map(capitalized);
+    let mut description = own.unwrap_or(description);
     if matches!(shape, InputShape::Minutes(_)) {
         description = description.replacen('.', ": 30m, 2h, 3d.", 1);
     }

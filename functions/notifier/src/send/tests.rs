@@ -272,10 +272,15 @@ fn posted(
 async fn each_channel_gets_its_own_form() {
     let sender = http_sender();
     for kind in ChannelKind::ALL {
-        let server = Server::http(answer("200 OK", "", "ok")).await;
+        let said = match kind {
+            ChannelKind::Matrix => r#"{"event_id":"$1"}"#,
+            ChannelKind::Telegram => r#"{"ok":true,"result":{"message_id":1}}"#,
+            _ => "ok",
+        };
+        let server = Server::http(answer("200 OK", "", said)).await;
         let Some((target, message, parts)) = posted(kind, server.url()) else { continue };
         let outcome = sender.send(&target, &message, SendReason::Due, now()).await;
-        assert_eq!(outcome, SendOutcome::DELIVERED, "{target:?}");
+        assert!(matches!(outcome, SendOutcome::Delivered { .. }), "{target:?}: {outcome:?}");
         let [request] = &server.seen()[..] else { panic!("{kind}: one request") };
         for part in
             ["content-type: application/json\r\n", "user-agent: Vedette/"].iter().chain(parts)

@@ -220,7 +220,7 @@ impl DeliveryState {
     ) -> Option<Self> {
         if notified.is_none() {
             // They were notified that monitoring of an active issue ended, or that the issue did.
-            let from = self.after_opening(issue);
+            let from = self.after_end(issue);
             let next = || Self { notified, from, due: None, rev: self.rev + 1, ..self.clone() };
             return issue.lifecycle.is_active().then(next);
         }
@@ -239,7 +239,7 @@ impl DeliveryState {
         (notified, handle): (Option<Notified>, &Option<Handle>),
         now: Timestamp,
     ) -> Self {
-        let from = if notified.is_some() { self.from } else { self.after_opening(issue) };
+        let from = if notified.is_some() { self.from } else { self.after_end(issue) };
         let handle = handle.clone();
         Self { notified, from, handle, due: Some(now), rev: self.rev + 1, ..self.clone() }
     }
@@ -248,6 +248,14 @@ impl DeliveryState {
     fn after_opening(&self, issue: &Issue) -> Timestamp {
         let after = issue.lifecycle.opened_at().saturating_add(SignedDuration::from_millis(1));
         after.unwrap_or(self.from)
+    }
+
+    /// The first instant after an opening of whose end people know. Each end is later, so that a message that says
+    /// again that the issue is open has another id.
+    fn after_end(&self, issue: &Issue) -> Timestamp {
+        let next = self.from.saturating_add(SignedDuration::from_millis(1)).unwrap_or(self.from);
+        let after = self.after_opening(issue);
+        if self.from < after { after } else { next }
     }
 
     /// The delivery state after a reminder of the issue was queued.

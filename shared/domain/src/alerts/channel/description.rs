@@ -100,8 +100,8 @@ input! {
     ChannelEdit {
         /// Its name; by default the address or the kind.
         name: Optional<String> = line(NAME_MAX);
-        /// Events that it gets, repeated or separated by commas; if left out, all but acknowledged, which only
-        /// webhooks and PagerDuty get.
+        /// Events that it gets, repeated or separated by commas; all if left out. Only webhooks and PagerDuty get
+        /// acknowledged, a webhook only if this names it. PagerDuty gets no reminder.
         #[option("events", "EVENT")]
         events: Optional<BTreeSet<EventKind>> = ListRule::new(0, EventKind::ALL.len(), EventKind::ALL);
         /// Tools whose issues it gets; all if left out.
@@ -261,7 +261,7 @@ mod tests {
         for (kind, field, text, why) in [
             (Slack, "url", "", "is required"),
             (Slack, "url", "hooks.slack.com/secret", scheme),
-            (Ntfy, "url", &topics, scheme),
+            (Ntfy, "url", &topics, topic),
             (Ntfy, "url", "http://ntfy.sh/alerts", "must start with https://"),
             (Ntfy, "url", "https://ntfy.sh", topic),
             (Ntfy, "url", "https://ntfy.sh/alerts/json", topic),

@@ -95,7 +95,8 @@ impl Program for PagerDuty {
         Ok(event(id, body).map(|mut event| {
             event["routing_key"] = key.as_str().into();
             let body = event.to_string().into_bytes();
-            ChannelRequest::json_to(server, body, Failure::of_service).hiding([key])
+            let request = ChannelRequest::json_to(server, body, Failure::of_service);
+            request.hiding([key]).failing_for_good(&["routing key", "routing_key"])
         }))
     }
 }

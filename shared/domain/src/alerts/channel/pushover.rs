@@ -29,8 +29,8 @@ const URL: usize = 512;
 
 /// How long Pushover waits before it repeats an emergency, in seconds. The shortest time is 30.
 const RETRY: u32 = 60;
-/// How long it repeats it, in seconds: as long as it can.
-const EXPIRE: u32 = 10_800;
+/// How long it repeats it, in seconds: Pushover repeats it at most 50 times.
+const EXPIRE: u32 = 50 * RETRY;
 
 /// Which sound a message makes.
 const QUIET: i8 = -1;
@@ -120,6 +120,8 @@ impl Chat for Pushover {
         body["token"] = self.token.reveal().into();
         body["user"] = key.into();
         let request = self.post("/1/messages.json", body)?;
+        // It answers 400 for those, too.
+        let request = request.failing_for_good(&["\"user\":\"invalid\"", "\"token\":\"invalid\""]);
         // An emergency about many issues must not end with the first of them.
         let is_about_one = alert.thread.is_some();
         Ok(if is_about_one { request.with_handle_at("/receipt") } else { request })

@@ -37,8 +37,10 @@ pub struct ChannelRequest {
     failure: fn(u16) -> Failure,
     /// The whole body of an answer that confirms delivery. If it is `None`, the status confirms it.
     confirmation: Option<&'static str>,
-    /// Where in a JSON answer to success its handle is.
+    /// Where in a JSON answer to success its handle is. An answer without it is not that of the service.
     handle: Option<&'static str>,
+    /// Parts of an answer to a refused message that mean that the channel leads nowhere.
+    for_good: &'static [&'static str],
 }
 
 /// A channel's stored URL is invalid.
@@ -113,12 +115,19 @@ impl ChannelRequest {
             failure,
             confirmation: None,
             handle: None,
+            for_good: &[],
         }
     }
 
     /// The request, with the method PUT.
     pub(super) fn put(self) -> Self {
         Self { is_put: true, ..self }
+    }
+
+    /// The request, after which the channel fails for good if the answer to a refused message contains one of these
+    /// texts.
+    pub(super) fn failing_for_good(self, for_good: &'static [&'static str]) -> Self {
+        Self { for_good, ..self }
     }
 
     /// The request, whose answer to success has a handle at a JSON pointer.
@@ -156,9 +165,14 @@ impl ChannelRequest {
     pub fn outcome(&self, answer: &ChannelAnswer<'_>) -> SendOutcome {
         let is_success = (200..300).contains(&answer.status);
         // Something other than the service may have answered, such as a proxy.
-        let missing = self.confirmation.filter(|body| answer.body.trim_ascii() != body.as_bytes());
+        let read: Value = serde_json::from_slice(answer.body).unwrap_or_default();
+        let handle = self.handle.and_then(|pointer| read.pointer(pointer));
+        let missing = match self.handle {
+            Some(pointer) => Some(pointer).filter(|_| handle.is_none()),
+            None => self.confirmation.filter(|body| answer.body.trim_ascii() != body.as_bytes()),
+        };
         if is_success && missing.is_none() {
-            return SendOutcome::Delivered { handle: self.handle_in(answer.body) };
+            return SendOutcome::Delivered { handle: handle.and_then(kept) };
         }
         let mut why = format!("HTTP {}", answer.status);
         if let Some(body) = missing.filter(|_| is_success) {
@@ -167,20 +181,13 @@ impl ChannelRequest {
         if let Some(said) = self.excerpt(answer.body) {
             why += &format!(": {said}");
         }
+        let text = String::from_utf8_lossy(answer.body);
+        let is_for_good = self.for_good.iter().any(|part| text.contains(part));
         match (self.failure)(answer.status) {
+            Failure::Message if is_for_good => SendOutcome::Gone { why },
             Failure::Attempt => SendOutcome::Retry { after: delay(answer), why },
             Failure::Message => SendOutcome::Refused { why },
             Failure::Channel => SendOutcome::Gone { why },
-        }
-    }
-
-    /// The handle in the answer to success, a text or a number.
-    fn handle_in(&self, body: &[u8]) -> Option<Handle> {
-        let answer: Value = serde_json::from_slice(body).ok()?;
-        match answer.pointer(self.handle?)? {
-            Value::String(text) => Handle::new(text.as_str()),
-            Value::Number(number) => Handle::new(number.to_string()),
-            _ => None,
         }
     }
 
@@ -190,13 +197,26 @@ impl ChannelRequest {
         let secrets = self.url.path_segments().into_iter().flatten().chain(self.url.query());
         let secrets = secrets.chain(self.secrets.iter().map(String::as_str));
         let mut secrets = secrets.filter(|secret| secret.len() >= SECRET_LENGTH);
-        if text.trim_start().starts_with('<') || secrets.any(|secret| text.contains(secret)) {
+        // JSON may write a slash or a quotation mark with a backslash.
+        let unescaped = |text: &str| text.replace('\\', "");
+        let plain = unescaped(&text);
+        let tells = |secret: &str| text.contains(secret) || plain.contains(&unescaped(secret));
+        if text.trim_start().starts_with('<') || secrets.any(tells) {
             return None;
         }
         let words = text.split(|c: char| c.is_whitespace() || disrupts_line(c));
         let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
         let shown: String = words.join(" ").chars().take(EXCERPT).collect();
         Some(shown).filter(|shown| !shown.is_empty())
+    }
+}
+
+/// What is kept of a handle: a text or a number.
+fn kept(handle: &Value) -> Option<Handle> {
+    match handle {
+        Value::String(text) => Handle::new(text.as_str()),
+        Value::Number(number) => Handle::new(number.to_string()),
+        _ => None,
     }
 }
 
@@ -226,6 +246,7 @@ mod tests {
             ("<html>", None),
             ("no hook at /T0123456", None),
             ("wrong sig=abcdefgh", None),
+            ("no \\/T0123\\456", None),
         ] {
             assert_eq!(request.excerpt(body.as_bytes()).as_deref(), kept, "{body}");
         }

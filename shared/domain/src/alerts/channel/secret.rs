@@ -71,6 +71,7 @@ impl SecretUrl {
     ) -> Result<Self, String> {
         let url = match server.filter(|_| is_place(text)) {
             Some(server) => Self(format!("{server}/{text}")),
+            None if server.is_some() && !text.contains("://") => return Err(error.to_owned()),
             None => Self::parse(text)?,
         };
         url.place(is_place).is_some().then_some(url).ok_or_else(|| error.to_owned())

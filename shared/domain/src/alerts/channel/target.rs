@@ -482,6 +482,11 @@ impl Target {
 }
 
 impl PublicTarget {
+    /// What distinguishes its URL from others; empty if it is an address.
+    pub fn digest(&self) -> &str {
+        self.masked().map_or("", |url| &url.digest)
+    }
+
     /// Where it leads: the address, or the part of a URL that is not secret.
     pub fn leads_to(&self) -> &str {
         match self.masked() {

@@ -100,6 +100,8 @@ impl Chat for Telegram {
         server.set_path(&format!("/bot{}/sendMessage", self.token.reveal()));
         let body = body(message.alert, &chat, message.opening());
         let request = ChannelRequest::json_to(server, body, Failure::of_service);
+        // It answers 400 if there is no such chat, or if the group has got another number.
+        let request = request.failing_for_good(&["chat not found", "migrate_to_chat_id"]);
         Ok(request
             .hiding([chat, self.token.reveal().to_owned()])
             .with_handle_at("/result/message_id"))

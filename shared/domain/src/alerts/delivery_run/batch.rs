@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 
 use crate::accounts::account::User;
-use crate::alerts::channel::EventKind;
+use crate::alerts::channel::{EventKind, PublicTarget};
 use crate::alerts::collection::{Collecting, Collection, collect};
 use crate::alerts::compose::{self, AlertSubject};
 use crate::alerts::delivery::DeliveryState;
@@ -46,9 +46,10 @@ pub(super) struct AlertBatch {
 }
 
 impl AlertBatch {
-    /// What the receiver answered to the messages about the openings of its issues.
-    pub(super) fn openings(&self) -> Vec<Handle> {
-        let handles = self.ready.iter().filter_map(|ready| ready.delivery.handle.clone());
+    /// What the target answered to the messages about the openings of its issues.
+    pub(super) fn openings(&self, target: &PublicTarget) -> Vec<Handle> {
+        let handles = self.ready.iter().filter_map(|ready| ready.delivery.handle.as_ref());
+        let handles = handles.filter(|handle| handle.is_of(target.digest())).cloned();
         handles.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
@@ -124,13 +125,14 @@ impl AlertBatch {
     }
 }
 
-/// The id of an alert, derived from its news, so that it is the same when the alert is sent again.
-pub(super) fn alert_id(channel: ChannelId, alert: &Alert) -> String {
+/// The id of an alert, derived from its news, so that it is the same when the alert is sent again. `from` is that of the
+/// delivery state: the opening is announced once more if monitoring has ended and goes on.
+pub(super) fn alert_id(channel: ChannelId, alert: &Alert, from: Option<Timestamp>) -> String {
     let at = alert.at.as_millisecond();
-    match &alert.thread {
-        Some(Thread { issue, opened_at }) => {
-            format!("{issue}-{}-{at}", opened_at.as_millisecond())
-        }
-        None => format!("{channel}-{at}"),
+    let Some(Thread { issue, opened_at }) = &alert.thread else { return format!("{channel}-{at}") };
+    let opened_at = opened_at.as_millisecond();
+    match from.map(|from| from.as_millisecond() - opened_at).filter(|again| *again > 0) {
+        Some(again) => format!("{issue}-{opened_at}-{at}-{again}"),
+        None => format!("{issue}-{opened_at}-{at}"),
     }
 }

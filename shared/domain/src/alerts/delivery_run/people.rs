@@ -107,8 +107,9 @@ impl DeliveryRun<'_> {
         let Collection { alert, named } = batch.compose(&self.context, &self.users, now);
         // People hear only of the issues that an alert names. The others stay due.
         let unnamed = batch.ready.split_off(named);
-        let (title, id) = (alert.title(), alert_id(self.context.channel.id, &alert));
-        let openings = batch.openings();
+        let from = batch.ready.first().map(|ready| ready.delivery.from);
+        let (title, id) = (alert.title(), alert_id(self.context.channel.id, &alert, from));
+        let openings = batch.openings(&self.context.channel.target);
         self.send(Delivery {
             message: self.context.alert(alert, id, openings),
             reason: self.reason(),
@@ -159,7 +160,8 @@ impl DeliveryRun<'_> {
         let policy = self.context.policy(&issue, &site);
         // Later messages refer to the one about the opening.
         let handle = match news.kind() {
-            AlertKind::Opened => handle.cloned(),
+            AlertKind::Opened => handle
+                .map(|handle| handle.clone().from_target(self.context.channel.target.digest())),
             _ => before.handle.clone(),
         };
         let next = before.once_notified(&issue, notified, &policy, now);

@@ -68,7 +68,19 @@ impl DeliveryRun<'_> {
             let mut events = Vec::new();
             if policy.filter.wants(event, &issue) {
                 let place = step_place(issue.rev, now, next.rev);
+                // The program may have forgotten who takes care of an issue that opens again.
+                let is_acknowledged = event == EventKind::Opened
+                    && issue.lifecycle.acknowledgement().is_some()
+                    && policy.filter.wants(EventKind::Acknowledged, &issue);
+                let acknowledged = is_acknowledged.then(|| PlannedEvent {
+                    event: EventKind::Acknowledged,
+                    reason,
+                    issue: issue.clone(),
+                    at: now,
+                    place: format!("{place}#"),
+                });
                 events.push(PlannedEvent { event, reason, issue, at: now, place });
+                events.extend(acknowledged);
             }
             let is_reopened =
                 matches!(events.first(), Some(PlannedEvent { event: EventKind::Opened, .. }));
