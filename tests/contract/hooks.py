@@ -53,6 +53,7 @@ RULES = re.compile(
             r"The team already uses 500 different tags\.",
             r"The site would have more than 10 tags\.",
             r"The (delay|repeat)_minutes field is only for channels that people read\.",
+            r"A channel of type .+ gets no (acknowledged|reminder) events\.",
             r"The selected site is invalid\.",
             # A time may be one that no calendar has, or without an offset.
             r"The at field must be a date and time, such as .+",
