@@ -29,7 +29,7 @@ impl Scene {
         self.add_filtered(name, target, Filter::default()).await
     }
 
-    async fn add_filtered(&self, name: &str, target: Target, filter: Filter) -> Channel {
+    pub(crate) async fn add_filtered(&self, name: &str, target: Target, filter: Filter) -> Channel {
         add_channel(&self.service.test.app, self.owner.team, (name, target), filter).await
     }
 

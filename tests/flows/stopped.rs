@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use vedette_domain::accounts::plan::Plan;
+use vedette_domain::alerts::channel::{EventKind, Filter};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{IssueId, SiteId};
 use vedette_domain::message::{AlertMessage, Message};
@@ -76,6 +77,20 @@ async fn pausing_a_site_that_is_down_ends_its_alerts_but_not_its_issue() {
     assert_eq!(scene.notified(), ["issue.opened", "DOWN: site.test"], "it still is");
     scene.turn(site, 200).await;
     assert_eq!(scene.notified(), ["RESOLVED: site.test", "issue.resolved"]);
+}
+
+#[tokio::test]
+async fn a_program_learns_again_that_the_issue_is_acknowledged() {
+    let scene = Scene::start().await;
+    let filter = Filter { events: EventKind::ALL.into(), ..Filter::default() };
+    scene.add_filtered("Pager", webhook(), filter).await;
+    let site = scene.watch_down(&json!({})).await;
+    scene.acknowledge(&scene.issues("active").await[0]).await;
+    assert_eq!(scene.notified(), ["issue.opened", "issue.acknowledged"]);
+    scene.enable_status(site, false).await;
+    assert_eq!(scene.notified(), ["issue.resolved"]);
+    scene.enable_status(site, true).await;
+    assert_eq!(scene.notified(), ["issue.opened", "issue.acknowledged"]);
 }
 
 #[tokio::test]

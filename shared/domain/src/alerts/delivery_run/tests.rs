@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
+use super::batch::alert_id;
 use super::*;
 use crate::accounts::plan::Plan;
 use crate::accounts::team::Team;
@@ -13,6 +14,7 @@ use crate::alerts::channel::{
 };
 use crate::alerts::channel_state::LEASE;
 use crate::alerts::delivery::place;
+use crate::alerts::{Alert, Thread, compose};
 use crate::checks::schedule::TimeScale;
 use crate::id::{ChannelId, SiteId, TeamId};
 use crate::issues::Fingerprint;
@@ -320,4 +322,17 @@ fn messages_that_cannot_be_sent_now_stay_queued() {
         assert_eq!(found, expected);
         assert_eq!(delivered, Delivered::default());
     }
+}
+
+#[test]
+fn an_opening_that_is_announced_again_has_another_id() {
+    let (issue, first) = (issue(1), news(1));
+    let opened_at = issue.lifecycle.opened_at();
+    let thread = Some(Thread { issue: issue.id, opened_at });
+    let alert = Alert { thread, at: opened_at, ..compose::test("Ops", "Team", at(0)) };
+    let ended = first.notified_meanwhile(&issue, (None, &None), at(0));
+    let again = ended.notified_meanwhile(&issue, (None, &None), at(5));
+    let channel = ChannelId(Uuid::from_u128(9));
+    let ids = [&first, &ended, &again].map(|news| alert_id(channel, &alert, Some(news.from)));
+    assert_eq!(ids[1..], [format!("{}-1", ids[0]), format!("{}-2", ids[0])]);
 }
