@@ -178,28 +178,27 @@ impl ChannelRequest {
         if let Some(body) = missing.filter(|_| is_success) {
             why += &format!(" without \"{body}\"");
         }
-        if let Some(said) = self.excerpt(answer.body) {
+        let text = String::from_utf8_lossy(answer.body);
+        if let Some(said) = self.excerpt(&text) {
             why += &format!(": {said}");
         }
-        let text = String::from_utf8_lossy(answer.body);
         let is_for_good = self.for_good.iter().any(|part| text.contains(part));
         match (self.failure)(answer.status) {
             Failure::Message if is_for_good => SendOutcome::Gone { why },
-            Failure::Attempt => SendOutcome::Retry { after: delay(answer), why },
+            Failure::Attempt => SendOutcome::Retry { after: delay(answer.retry_after, &read), why },
             Failure::Message => SendOutcome::Refused { why },
             Failure::Channel => SendOutcome::Gone { why },
         }
     }
 
     /// The beginning of an answer, on one line; `None` if it contains something secret, or is a page for browsers.
-    fn excerpt(&self, body: &[u8]) -> Option<String> {
-        let text = String::from_utf8_lossy(body);
+    fn excerpt(&self, text: &str) -> Option<String> {
         let secrets = self.url.path_segments().into_iter().flatten().chain(self.url.query());
         let secrets = secrets.chain(self.secrets.iter().map(String::as_str));
         let mut secrets = secrets.filter(|secret| secret.len() >= SECRET_LENGTH);
         // JSON may write a slash or a quotation mark with a backslash.
         let unescaped = |text: &str| text.replace('\\', "");
-        let plain = unescaped(&text);
+        let plain = unescaped(text);
         let tells = |secret: &str| text.contains(secret) || plain.contains(&unescaped(secret));
         if text.trim_start().starts_with('<') || secrets.any(tells) {
             return None;
@@ -222,11 +221,10 @@ fn kept(handle: &Value) -> Option<Handle> {
 
 /// How long the receiver asks us to wait, in the header or, as Discord and Telegram do, in the body. If it asks in
 /// several places, the longest time counts.
-fn delay(answer: &ChannelAnswer<'_>) -> Option<Duration> {
-    let body: Value = serde_json::from_slice(answer.body).unwrap_or_default();
+fn delay(retry_after: Option<Duration>, body: &Value) -> Option<Duration> {
     let asked = [&body["retry_after"], &body["parameters"]["retry_after"]]
         .map(|seconds| Duration::try_from_secs_f64(seconds.as_f64()?).ok());
-    asked.into_iter().fold(answer.retry_after, Option::max).map(|delay| delay.min(LONGEST_DELAY))
+    asked.into_iter().fold(retry_after, Option::max).map(|delay| delay.min(LONGEST_DELAY))
 }
 
 #[cfg(test)]
@@ -248,9 +246,31 @@ mod tests {
             ("wrong sig=abcdefgh", None),
             ("no \\/T0123\\456", None),
         ] {
-            assert_eq!(request.excerpt(body.as_bytes()).as_deref(), kept, "{body}");
+            assert_eq!(request.excerpt(body).as_deref(), kept, "{body}");
         }
         let long = "é".repeat(1_000);
-        assert_eq!(request.excerpt(long.as_bytes()), Some("é".repeat(EXCERPT)));
+        assert_eq!(request.excerpt(&long), Some("é".repeat(EXCERPT)));
+    }
+
+    #[test]
+    fn an_answer_without_the_handle_is_not_that_of_the_service() {
+        let url = SecretUrl::new("https://chat.test/x");
+        let request = ChannelRequest::json(&url, Vec::new(), Failure::of_service);
+        let request = request.expect("a request").with_handle_at("/id");
+        let request = request.failing_for_good(&["no such chat"]);
+        let why = |why: &str| why.to_owned();
+        for (status, body, expected) in [
+            (200, r#"{"id":7}"#, SendOutcome::Delivered { handle: Handle::new("7") }),
+            (
+                200,
+                "ok",
+                SendOutcome::Retry { after: None, why: why("HTTP 200 without \"/id\": ok") },
+            ),
+            (400, "no such chat", SendOutcome::Gone { why: why("HTTP 400: no such chat") }),
+            (400, "too long", SendOutcome::Refused { why: why("HTTP 400: too long") }),
+        ] {
+            let answer = ChannelAnswer { status, retry_after: None, body: body.as_bytes() };
+            assert_eq!(request.outcome(&answer), expected, "{body}");
+        }
     }
 }
