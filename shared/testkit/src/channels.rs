@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use vedette_domain::alerts::channel::slack::Slack;
 use vedette_domain::alerts::channel::webhook::Webhook;
 use vedette_domain::alerts::channel::{
-    Channel, Filter, LinkKey, SecretUrl, SigningKey, SigningKeys, Target,
+    Channel, ChannelKind, Filter, LinkKey, SecretUrl, SigningKey, SigningKeys, Target,
 };
 use vedette_domain::id::{ChannelId, TeamId};
 use vedette_runtime::App;
@@ -25,6 +25,36 @@ pub fn webhook() -> Target {
     let current = SigningKey::from_random([7; SigningKey::BYTES]);
     let url = SecretUrl::new("https://receiver.test/hook");
     Target::Webhook(Webhook { url, keys: SigningKeys { current, previous: None } })
+}
+
+/// A destination that somebody enters, with what is secret about it.
+#[derive(Debug)]
+pub struct SecretDestination {
+    /// What follows the address of the server.
+    pub path: String,
+    /// The secret part of it.
+    pub secret: String,
+    /// The access token, if the kind has one.
+    pub token: Option<&'static str>,
+}
+
+impl SecretDestination {
+    /// A destination of a kind that has a URL. There is another one for each digit.
+    pub fn new(kind: ChannelKind, digit: u8) -> Self {
+        let (before, secret) = match kind {
+            ChannelKind::Matrix => ("", format!("!s3cret-room-{digit}:example.org")),
+            ChannelKind::Telegram => ("", format!("-100987654321{digit}")),
+            ChannelKind::Pushover => ("", format!("s3cret0of0the0channel00000000{digit}")),
+            ChannelKind::PagerDuty => ("", format!("s3cretintegration00000000000000{digit}")),
+            ChannelKind::Gotify => {
+                ("message?token=", format!("s3cret-token-of-the-channel-{digit}"))
+            }
+            kind => ("", format!("s3cret-{kind}-of-the-channel-{digit}")),
+        };
+        let has_token = kind.needs_token() || kind == ChannelKind::Ntfy;
+        let token = has_token.then_some("tk_s3cret_token");
+        Self { path: format!("{before}{secret}"), secret, token }
+    }
 }
 
 /// A channel that receives alerts from now on.

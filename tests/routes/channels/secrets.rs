@@ -10,6 +10,7 @@ use vedette_notifier::send::{MailConfig, MailTransport, Sender};
 use vedette_probe::ssrf_guard::SsrfGuard;
 use vedette_runtime::Destination;
 use vedette_store::ChannelRef;
+use vedette_testkit::channels::SecretDestination;
 use vedette_testkit::{ApiResponse, Client, Member, WebServer, loopback};
 use vedette_tests::Service;
 
@@ -84,21 +85,14 @@ async fn a_receiver_that_repeats_secrets_does_not_bring_them_into_an_answer() {
     let receiver = WebServer::start().await;
     receiver.answer(500);
     let kinds = ChannelKind::ALL.into_iter().filter(|kind| *kind != ChannelKind::Email);
-    for kind in kinds.map(ChannelKind::as_str) {
-        let (part, has_token) = match kind {
-            "matrix" => ("!s3cret-room:example.org".to_owned(), true),
-            "telegram" => ("-1009876543210".to_owned(), true),
-            "pushover" => ("s3cret0of0the0channel000000000".to_owned(), true),
-            "pagerduty" => ("s3cretintegration000000000000000".to_owned(), false),
-            "gotify" => ("message?token=s3cret-token-of-the-channel".to_owned(), false),
-            kind => (format!("s3cret-{kind}-of-the-channel"), kind == "ntfy"),
-        };
-        let mut body = json!({ "kind": kind, "url": format!("{}/{part}", receiver.url) });
-        let part = part.strip_prefix("message?token=").map_or(part.clone(), str::to_owned);
-        let mut secrets = vec![part];
-        if has_token {
-            body["token"] = json!("tk_s3cret_token");
-            secrets.push("tk_s3cret_token".to_owned());
+    for kind in kinds {
+        let SecretDestination { path, secret, token } = SecretDestination::new(kind, 7);
+        let url = format!("{}/{path}", receiver.url);
+        let mut body = json!({ "kind": kind.as_str(), "url": url });
+        let mut secrets = vec![secret];
+        if let Some(token) = token {
+            body["token"] = json!(token);
+            secrets.push(token.to_owned());
         }
         let sent = secrets.clone();
         let (added, secrets) = add(&service, &owner, &body, secrets).await;

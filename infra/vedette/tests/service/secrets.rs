@@ -18,6 +18,7 @@ use tokio::time::sleep;
 use tokio_rustls::TlsAcceptor;
 use vedette_domain::alerts::channel::ChannelKind;
 use vedette_runtime::Clock;
+use vedette_testkit::channels::SecretDestination;
 use vedette_testkit::open_id::{CLIENT_ID, CLIENT_SECRET, Lies, OpenIdProvider, ProviderAnswer};
 
 use crate::client::Client;
@@ -91,29 +92,24 @@ async fn try_channel(client: &Client, body: &Value) -> Option<String> {
 
 /// Uses a channel of each kind that has a URL at receivers on this machine. Returns everything that is secret about them.
 async fn use_channels(client: &Client, receivers: [String; 2]) -> Vec<String> {
-    let mut secrets = vec!["tk_s3cret_token".to_owned()];
-    for (number, receiver) in receivers.iter().enumerate() {
+    let mut secrets = Vec::new();
+    for (digit, receiver) in (0..).zip(&receivers) {
         let kinds = ChannelKind::ALL.into_iter().filter(|kind| *kind != ChannelKind::Email);
-        for kind in kinds.map(ChannelKind::as_str) {
-            let (part, before, has_token) = match kind {
-                "matrix" => (format!("!s3cret-{kind}-{number}:example.org"), "", true),
-                "telegram" => (format!("-100987654321{number}"), "", true),
-                "pushover" => (format!("s3cret0of0the0channel00000000{number}"), "", true),
-                "pagerduty" => (format!("s3cretintegration00000000000000{number}"), "", false),
-                "gotify" => (format!("s3cret-{kind}-{number}"), "message?token=", false),
-                kind => (format!("s3cret-{kind}-{number}"), "", kind == "ntfy"),
-            };
-            let url = format!("{receiver}/{before}{part}");
-            let mut body = json!({ "kind": kind, "url": url, "name": format!("{kind} {number}") });
-            if has_token {
-                body["token"] = json!(secrets[0]);
+        for kind in kinds {
+            let SecretDestination { path, secret, token } = SecretDestination::new(kind, digit);
+            let url = format!("{receiver}/{path}");
+            let name = format!("{kind} {digit}");
+            let mut body = json!({ "kind": kind.as_str(), "url": url, "name": name });
+            if let Some(token) = token {
+                body["token"] = json!(token);
+                secrets.push(token.to_owned());
             }
             let key = try_channel(client, &body).await;
-            assert_eq!(key.is_some(), kind == "webhook");
+            assert_eq!(key.is_some(), kind == ChannelKind::Webhook);
             // Only the digits: in other places, the key has no prefix.
             secrets.extend(key.map(|key| key.trim_start_matches("whsec_").to_owned()));
-            // The change replaces the number at its end.
-            secrets.push(part.trim_end_matches(['0', '1']).to_owned());
+            // The change replaces the digit at its end.
+            secrets.push(secret.trim_end_matches(['0', '1']).to_owned());
         }
     }
     secrets
