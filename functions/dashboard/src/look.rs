@@ -260,8 +260,8 @@ impl From<ChannelKind> for Icon {
     fn from(kind: ChannelKind) -> Self {
         match kind {
             ChannelKind::Email => Self::Mail,
-            ChannelKind::PagerDuty | ChannelKind::Webhook => Self::Program,
-            _ => Self::Chat,
+            kind if kind.is_for_people() => Self::Chat,
+            _ => Self::Program,
         }
     }
 }

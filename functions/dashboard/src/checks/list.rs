@@ -242,11 +242,15 @@ impl List<'_> {
                 tbody {
                     @for (check, outcome) in checks.iter().zip(outcomes) {
                         @let is_needed = without_need(check, stored).is_none();
-                        @let look = if is_needed { outcome.map_or(Look::Pending, CheckOutcome::look) } else { Look::Paused };
+                        @let (look, word) = match outcome {
+                            _ if !is_needed => (Look::Paused, NOT_NEEDED),
+                            Some(outcome) => (outcome.look(), outcome.word()),
+                            None => (Look::Pending, "Running"),
+                        };
                         @let has_rail = is_needed && matches!(outcome, Some(CheckOutcome::Failed | CheckOutcome::NotRun));
                         @let issue = openings.of(check.id).filter(|_| outcome == Some(CheckOutcome::Failed));
                         tr class=[has_rail.then(|| format!("lead {}", look.class()))] {
-                            td.nb { (look.bare(if is_needed { outcome.map_or("Running", CheckOutcome::word) } else { NOT_NEEDED })) }
+                            td.nb { (look.bare(word)) }
                             td { a href={ "/checks/" (check.id) } { (self.clock.second(check.id.created_at())) } }
                             td { (words::tool(check.id.tool())) }
                             td {
