@@ -14,7 +14,7 @@ use maud::{DOCTYPE, Markup, html};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::text::{cut, one_line};
+use super::text::{cut, one_line, paragraphs};
 use super::unlinked::{address, unlinked};
 use super::{Alert, Thread, Tone};
 use crate::accounts::account::User;
@@ -295,19 +295,9 @@ fn alternatives(plain: String, html: String) -> MultiPart {
 const UNSUBSCRIBE: &str = "Unsubscribe this address";
 
 fn plain(alert: &Alert, unsubscribe: Option<&str>) -> String {
-    let mut parts = vec![alert.title()];
-    if !alert.lines.is_empty() {
-        parts.push(alert.lines.join("\n"));
-    }
-    let details: Vec<_> =
-        alert.details().map(|(label, value)| format!("{label}: {value}")).collect();
-    if !details.is_empty() {
-        parts.push(details.join("\n"));
-    }
-    parts.extend(alert.link.as_ref().map(|link| format!("{}: {}", link.text, link.url)));
-    parts.extend(alert.runbook.as_ref().map(|runbook| format!("Notes:\n{runbook}")));
-    parts.extend(unsubscribe.map(signature));
-    parts.join("\n\n") + "\n"
+    let [lines, details, notes] = alert.texts();
+    let signature = unsubscribe.map(signature).unwrap_or_default();
+    paragraphs([alert.title(), lines, details, alert.plain_link(), notes, signature]) + "\n"
 }
 
 /// The link to unsubscribe, as plain text. Email programs treat the two hyphens as the start of a signature.

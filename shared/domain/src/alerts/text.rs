@@ -25,17 +25,22 @@ impl Alert {
         alert
     }
 
-    /// Everything but the title and the link, without markup.
-    pub(super) fn plain(&self) -> String {
+    /// Its lines, details and notes, without markup. What it does not have is empty.
+    pub(super) fn texts(&self) -> [String; 3] {
         let details = self.details().map(|(label, value)| format!("{label}: {value}"));
         let notes = self.runbook.as_ref().map(|runbook| format!("Notes:\n{runbook}"));
-        let parts = [
-            self.lines.join("\n"),
-            details.collect::<Vec<_>>().join("\n"),
-            notes.unwrap_or_default(),
-        ];
-        let parts: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        parts.join("\n\n")
+        let details = details.collect::<Vec<_>>().join("\n");
+        [self.lines.join("\n"), details, notes.unwrap_or_default()]
+    }
+
+    /// Everything but the title and the link, without markup.
+    pub(super) fn plain(&self) -> String {
+        paragraphs(self.texts())
+    }
+
+    /// The link and its URL, without markup; empty if there is none.
+    pub(super) fn plain_link(&self) -> String {
+        self.link.as_ref().map(|link| format!("{}: {}", link.text, link.url)).unwrap_or_default()
     }
 
     /// The details, including the monitored URL.
@@ -43,6 +48,12 @@ impl Alert {
         let url = self.site_url.iter().map(|url| ("URL", url.as_str()));
         url.chain(self.facts.iter().map(|fact| (fact.label, fact.value.as_str())))
     }
+}
+
+/// Texts with an empty line between them, without those that are empty.
+pub(super) fn paragraphs(texts: impl IntoIterator<Item = String>) -> String {
+    let texts = texts.into_iter().filter(|text| !text.is_empty());
+    texts.collect::<Vec<_>>().join("\n\n")
 }
 
 /// A text on one line. Direction marks are removed: the direction of a name follows from its letters, and a mark
@@ -87,6 +98,28 @@ pub(super) const fn json_size(c: char) -> usize {
     match c {
         '"' | '\\' | '\n' => 2,
         _ => c.len_utf8(),
+    }
+}
+
+/// A text in which nothing is a tag.
+pub(super) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match entity(c) {
+            Some(entity) => escaped.push_str(entity),
+            None => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// What a character becomes so that it is no part of a tag, if it could be.
+pub(super) const fn entity(c: char) -> Option<&'static str> {
+    match c {
+        '&' => Some("&amp;"),
+        '<' => Some("&lt;"),
+        '>' => Some("&gt;"),
+        _ => None,
     }
 }
 

@@ -8,7 +8,7 @@ use super::chat::{Chat, ChatMessage};
 use super::description::{KindDescription, Room, TargetField, UrlInput};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::SecretUrl;
-use crate::alerts::text::cut;
+use crate::alerts::text::{cut, entity, escape};
 use crate::alerts::{Alert, Thread};
 use crate::input::Input as _;
 
@@ -27,6 +27,8 @@ const NOTES: usize = 6_000;
 const URL: usize = 2_000;
 /// Bytes of the frame around these parts.
 const FRAME: usize = 1_000;
+/// A line break in a card.
+const LINE_BREAK: &str = "<br>";
 
 // Google Chat accepts 32,000 bytes.
 const _: () = assert!(TITLE + LINES + DETAILS + NOTES + URL + FRAME < 32_000);
@@ -82,14 +84,8 @@ impl Chat for GoogleChat {
 pub fn message(alert: &Alert) -> Vec<u8> {
     let alert = alert.tamed();
     let paragraph = |text: String| json!({ "textParagraph": { "text": text } });
-    let details: Vec<_> =
-        alert.details().map(|(label, value)| format!("{label}: {value}")).collect();
-    let texts = [
-        (alert.lines.join("\n"), LINES),
-        (details.join("\n"), DETAILS),
-        (alert.runbook.as_ref().map(|notes| format!("Notes:\n{notes}")).unwrap_or_default(), NOTES),
-    ];
-    let texts = texts.into_iter().filter(|(text, _)| !text.is_empty());
+    let texts = alert.texts().into_iter().zip([LINES, DETAILS, NOTES]);
+    let texts = texts.filter(|(text, _)| !text.is_empty());
     let mut widgets: Vec<Value> =
         texts.map(|(text, limit)| paragraph(html(&cut(&text, limit, size)))).collect();
     if let Some(link) = alert.link.as_ref().filter(|link| link.url.len() <= URL) {
@@ -125,32 +121,16 @@ fn unformatted(text: &str) -> String {
 
 /// A text in a card, where some HTML works.
 fn html(text: &str) -> String {
-    let mut html = String::with_capacity(text.len());
-    for c in text.chars() {
-        match entity(c) {
-            Some(entity) => html.push_str(entity),
-            None => html.push(c),
-        }
-    }
-    html
+    escape(text).replace('\n', LINE_BREAK)
 }
 
 /// The bytes of a character in a card, as JSON. In a title, no character takes more.
 pub(in crate::alerts) fn size(c: char) -> usize {
     match (entity(c), c) {
         (Some(entity), _) => entity.len(),
+        (None, '\n') => LINE_BREAK.len(),
         (None, '"' | '\\') => 2,
         (None, '*' | '_' | '~' | '`') => 3,
         (None, c) => c.len_utf8(),
-    }
-}
-
-const fn entity(c: char) -> Option<&'static str> {
-    match c {
-        '&' => Some("&amp;"),
-        '<' => Some("&lt;"),
-        '>' => Some("&gt;"),
-        '\n' => Some("<br>"),
-        _ => None,
     }
 }

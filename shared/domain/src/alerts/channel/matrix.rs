@@ -10,7 +10,7 @@ use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::{AccessToken, SecretUrl};
 use crate::alerts::Alert;
 use crate::alerts::handle::Handle;
-use crate::alerts::text::{cut, json_size};
+use crate::alerts::text::{cut, json_size, paragraphs};
 use crate::input::{Input as _, TextRule, input};
 
 /// Bytes in a text, as JSON. An event may have 65,536, of which the server adds some.
@@ -106,10 +106,8 @@ fn is_room(text: &str) -> bool {
 /// The body of the request.
 pub fn body(alert: &Alert, opening: Option<&Handle>) -> Vec<u8> {
     let alert = alert.tamed();
-    let link = alert.link.as_ref().map(|link| format!("{}: {}", link.text, link.url));
-    let text = Some(alert.plain()).filter(|text| !text.is_empty());
-    let parts = [Some(alert.title()), text.map(|text| cut(&text, LINES, json_size)), link];
-    let text = parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n");
+    let text = cut(&alert.plain(), LINES, json_size);
+    let text = paragraphs([alert.title(), text, alert.plain_link()]);
     // Names in the text must not notify anybody.
     let mut body =
         json!({ "msgtype": "m.text", "body": cut(&text, TEXT, json_size), "m.mentions": {} });

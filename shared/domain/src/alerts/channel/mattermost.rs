@@ -8,7 +8,7 @@ use super::chat::{Chat, ChatMessage};
 use super::description::{KindDescription, Room, TargetField, UrlInput};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::SecretUrl;
-use crate::alerts::text::{cut, unmentioned};
+use crate::alerts::text::{cut, paragraphs, unmentioned};
 use crate::alerts::{Alert, Tone};
 use crate::input::Input as _;
 
@@ -66,16 +66,12 @@ impl Chat for Mattermost {
 pub fn message(alert: &Alert) -> Vec<u8> {
     let alert = alert.tamed();
     let title = alert.title();
-    let text = cut(&alert.plain(), TEXT, size);
-    let mut parts = vec![format!("**{}**", escaped(&cut(&title, TITLE, size))), escaped(&text)];
-    if let Some(link) = &alert.link {
-        parts.push(format!("{}: {}", link.text, link.url));
-    }
-    parts.retain(|part| !part.is_empty());
+    let heading = format!("**{}**", escaped(&cut(&title, TITLE, size)));
+    let text = escaped(&cut(&alert.plain(), TEXT, size));
     let attachment = json!({
         "fallback": unmentioned(&cut(&title, NOTIFICATION, |_| 1)),
         "color": color(alert.tone()),
-        "text": parts.join("\n\n"),
+        "text": paragraphs([heading, text, alert.plain_link()]),
     });
     json!({ "attachments": [attachment] }).to_string().into_bytes()
 }

@@ -9,7 +9,7 @@ use super::EventKind;
 use super::description::{KindDescription, Room, TargetEdit, TargetField};
 use super::program::Program;
 use super::request::{ChannelRequest, Failure, InvalidUrl};
-use super::secret::SecretUrl;
+use super::secret::{SecretUrl, is_key};
 use super::webhook::{MISSED, TEST, event_type};
 use crate::alerts::text::{cut, one_line};
 use crate::input::{Input as _, TextRule, input};
@@ -43,7 +43,7 @@ input! {
 const KEY_URL: TextRule<SecretUrl> = TextRule {
     parse: |text| {
         let error = "must be an integration key of 32 letters and digits";
-        SecretUrl::parse_place(text, is_key, Some(SERVER), error)
+        SecretUrl::parse_place(text, is_key::<KEY>, Some(SERVER), error)
     },
     ..SecretUrl::RULE
 };
@@ -90,7 +90,7 @@ impl Program for PagerDuty {
         body: &[u8],
         _: Timestamp,
     ) -> Result<Option<ChannelRequest>, InvalidUrl> {
-        let (mut server, key) = self.url.place(is_key).ok_or(InvalidUrl)?;
+        let (mut server, key) = self.url.place(is_key::<KEY>).ok_or(InvalidUrl)?;
         server.set_path("/v2/enqueue");
         Ok(event(id, body).map(|mut event| {
             event["routing_key"] = key.as_str().into();
@@ -99,10 +99,6 @@ impl Program for PagerDuty {
             request.hiding([key]).failing_for_good(&["routing key", "routing_key"])
         }))
     }
-}
-
-fn is_key(text: &str) -> bool {
-    text.len() == KEY && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 /// An event of a webhook.

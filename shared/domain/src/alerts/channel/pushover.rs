@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::chat::{Chat, ChatMessage};
 use super::description::{KindDescription, Room, TargetEdit, TargetField};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
-use super::secret::{AccessToken, SecretUrl};
+use super::secret::{AccessToken, SecretUrl, is_key};
 use crate::alerts::handle::Handle;
 use crate::alerts::text::cut;
 use crate::alerts::{Alert, AlertKind, Tone};
@@ -62,7 +62,12 @@ input! {
 
 const KEY_URL: TextRule<SecretUrl> = TextRule {
     parse: |text| {
-        SecretUrl::parse_place(text, is_key, Some(SERVER), "must be a key of 30 letters and digits")
+        SecretUrl::parse_place(
+            text,
+            is_key::<KEY>,
+            Some(SERVER),
+            "must be a key of 30 letters and digits",
+        )
     },
     ..SecretUrl::RULE
 };
@@ -94,7 +99,7 @@ impl Pushover {
     }
 
     fn post(&self, path: &str, body: Value) -> Result<ChannelRequest, InvalidUrl> {
-        let (mut server, key) = self.url.place(is_key).ok_or(InvalidUrl)?;
+        let (mut server, key) = self.url.place(is_key::<KEY>).ok_or(InvalidUrl)?;
         server.set_path(path);
         let body = body.to_string().into_bytes();
         let request = ChannelRequest::json_to(server, body, Failure::of_service);
@@ -115,7 +120,7 @@ impl Chat for Pushover {
         &self,
         ChatMessage { alert, .. }: ChatMessage<'_>,
     ) -> Result<ChannelRequest, InvalidUrl> {
-        let (_, key) = self.url.place(is_key).ok_or(InvalidUrl)?;
+        let (_, key) = self.url.place(is_key::<KEY>).ok_or(InvalidUrl)?;
         let mut body = message(alert);
         body["token"] = self.token.reveal().into();
         body["user"] = key.into();
@@ -139,10 +144,6 @@ impl Chat for Pushover {
         };
         receipts.map(cancel).collect()
     }
-}
-
-fn is_key(text: &str) -> bool {
-    text.len() == KEY && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
 /// The body of the request, without keys.

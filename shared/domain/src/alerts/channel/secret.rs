@@ -105,6 +105,11 @@ impl SecretUrl {
     }
 }
 
+/// Whether a text is a key of this length, of letters and digits.
+pub(super) fn is_key<const LENGTH: usize>(text: &str) -> bool {
+    text.len() == LENGTH && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
 /// An access token, which is a password.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]

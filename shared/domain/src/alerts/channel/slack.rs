@@ -10,7 +10,7 @@ use super::description::{KindDescription, Room, TargetField, UrlInput};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::SecretUrl;
 use crate::alerts::Alert;
-use crate::alerts::text::cut;
+use crate::alerts::text::{cut, entity, escape};
 use crate::input::Input as _;
 
 /// Characters in a header.
@@ -133,31 +133,11 @@ fn plain(text: &str, limit: usize) -> Value {
 /// A text of at most `limit` characters after escaping. Slack does not document whether it counts characters or UTF-16
 /// units, so the larger count is used.
 fn escaped(text: &str, limit: usize) -> String {
+    // Slack would read `<!channel>` as a mention.
     escape(&cut(text, limit, size))
 }
 
 /// How many characters a character takes after escaping.
 pub(in crate::alerts) fn size(c: char) -> usize {
     entity(c).map_or(c.len_utf16(), str::len)
-}
-
-/// Escapes what Slack would read as a mention, such as `<!channel>`, or as a link.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match entity(c) {
-            Some(entity) => escaped.push_str(entity),
-            None => escaped.push(c),
-        }
-    }
-    escaped
-}
-
-const fn entity(c: char) -> Option<&'static str> {
-    match c {
-        '&' => Some("&amp;"),
-        '<' => Some("&lt;"),
-        '>' => Some("&gt;"),
-        _ => None,
-    }
 }

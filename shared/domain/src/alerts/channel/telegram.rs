@@ -9,7 +9,7 @@ use super::description::{KindDescription, Room, TargetEdit, TargetField};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::{AccessToken, SecretUrl};
 use crate::alerts::handle::Handle;
-use crate::alerts::text::{cut, unmentioned};
+use crate::alerts::text::{cut, paragraphs, unmentioned};
 use crate::alerts::{Alert, Tone};
 use crate::input::{Input as _, TextRule, input};
 
@@ -125,14 +125,11 @@ pub fn body(alert: &Alert, chat: &str, opening: Option<&Handle>) -> Vec<u8> {
     let alert = alert.tamed();
     let title = cut(&unmentioned(&alert.title()), TITLE, char::len_utf16);
     // A button would look better, but Telegram refuses the message if it leads to a host such as `localhost`.
-    let link = alert.link.as_ref().map(|link| format!("{}: {}", link.text, link.url));
-    let link = link.filter(|link| link.len() <= URL);
+    let link = Some(alert.plain_link()).filter(|link| link.len() <= URL).unwrap_or_default();
     let text = cut(&unmentioned(&alert.plain()), LINES, char::len_utf16);
-    let parts = [Some(text).filter(|text| !text.is_empty()), link];
-    let text = [Some(title)].into_iter().chain(parts).flatten().collect::<Vec<_>>().join("\n\n");
     let mut body = json!({
         "chat_id": chat,
-        "text": text,
+        "text": paragraphs([title, text, link]),
         "link_preview_options": { "is_disabled": true },
         "disable_notification": !matches!(alert.tone(), Tone::Critical | Tone::Warning | Tone::Neutral),
     });
