@@ -48,6 +48,7 @@ pub struct Posted {
 
 /// A message as its receiver sees it.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a test has few of them")]
 pub enum Message {
     /// To people.
     Alert(Alert),

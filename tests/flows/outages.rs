@@ -52,7 +52,7 @@ async fn an_outage_is_one_record_from_the_first_failed_check_to_the_first_good_o
     let [outage] = &over[..] else { panic!("{over:?}") };
     assert_eq!(outage.ended_at, Some(first_good));
     assert!(first_good < now());
-    assert_eq!(outage.acknowledged.map(|taken| taken.by), Some(scene.owner.user));
+    assert_eq!(outage.acknowledged.and_then(|taken| taken.by.member()), Some(scene.owner.user));
     let issue = scene.down(site).await;
     assert_eq!(issue.problem(), outage.problem(), "the issue says the same");
     assert_eq!(issue.seen.failed_checks, Some(3));

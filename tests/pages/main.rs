@@ -22,6 +22,7 @@ mod oidc;
 mod outages;
 mod plan;
 mod public;
+mod reader_links;
 mod reports;
 mod results;
 mod same_as_the_api;

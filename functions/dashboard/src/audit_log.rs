@@ -10,6 +10,8 @@ use vedette_domain::accounts::audit::{
     AUDIT_LIFETIME, Actor, AuditEntry, AuditEvent, ChannelChange, Difference, IncidentChange,
     IssueDecision, PageChange, WindowChange,
 };
+use vedette_domain::alerts::channel::Channel;
+use vedette_domain::alerts::link;
 use vedette_domain::id::{TeamId, UserId};
 use vedette_domain::status_pages::ComponentChange;
 use vedette_http::error::ApiError;
@@ -40,8 +42,16 @@ pub(crate) async fn show(
     let before = query.search("before").filter(|place| (1..=PLACE_MAX).contains(&place.len()));
     let page = store.audit_log(id, before, PAGE).await?;
     let people: Vec<UserId> = page.entries.iter().flat_map(AuditEntry::users).collect();
-    let users = store.users(people).await?;
-    let content = content((id, context.clock(Some(&team.team))), before, &page, &users);
+    let is_of_channel = |entry: &AuditEntry| matches!(entry.actor, Actor::ReaderOf(_));
+    let channels = async {
+        match page.entries.iter().any(is_of_channel) {
+            true => store.channels(id).await,
+            false => Ok(Vec::new()),
+        }
+    };
+    let (users, channels) = futures::try_join!(store.users(people), channels)?;
+    let who = (&users, &*channels);
+    let content = content((id, context.clock(Some(&team.team))), before, &page, who);
     let title = Heading::new("Audit log").lead(
         html! { p.quiet { "Who changed settings, sites, tokens, members, channels and issues." } },
     );
@@ -53,7 +63,7 @@ fn content(
     (team, clock): (TeamId, Clock<'_>),
     before: Option<&str>,
     page: &AuditPage,
-    users: &BTreeMap<UserId, User>,
+    (users, channels): (&BTreeMap<UserId, User>, &[Channel]),
 ) -> Markup {
     let path = format!("/teams/{team}/audit-log");
     html! {
@@ -65,7 +75,7 @@ fn content(
                     "Changes to settings, sites, tokens, members, channels and issues, newest first",
                     &["When", "Who", "What"],
                 ))
-                tbody { @for entry in &page.entries { (row(entry, users, clock)) } }
+                tbody { @for entry in &page.entries { (row(entry, users, channels, clock)) } }
             } }
         }
         @if before.is_some() || page.next.is_some() {
@@ -86,7 +96,12 @@ fn older(path: &str, place: &str) -> String {
     format!("{path}?{}", query.append_pair("before", place).finish())
 }
 
-fn row(entry: &AuditEntry, users: &BTreeMap<UserId, User>, clock: Clock<'_>) -> Markup {
+fn row(
+    entry: &AuditEntry,
+    users: &BTreeMap<UserId, User>,
+    channels: &[Channel],
+    clock: Clock<'_>,
+) -> Markup {
     html! {
         tr {
             td { (clock.instant(entry.at)) }
@@ -99,6 +114,13 @@ fn row(entry: &AuditEntry, users: &BTreeMap<UserId, User>, clock: Clock<'_>) -> 
                     }
                     Actor::Operator => em { "the operator" },
                     Actor::Reader => em { "the recipient of the address" },
+                    Actor::ReaderOf(channel) => {
+                        em { "a reader of the channel" } " "
+                        @match channels.iter().find(|of| of.id == channel) {
+                            Some(of) => a href=(link::channel("", of.team, of.id)) { bdi { (of.name) } },
+                            None => code { (channel) },
+                        }
+                    }
                     Actor::Service => em { "the service" },
                 }
             }

@@ -8,6 +8,7 @@ pub(crate) mod edit;
 mod forecast;
 mod form;
 pub(crate) mod list;
+pub(crate) mod respond;
 
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};

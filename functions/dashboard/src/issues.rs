@@ -88,7 +88,7 @@ pub(crate) async fn acknowledge(
     access: IssueAccess,
 ) -> Result<Response, ApiError> {
     let by = context.member()?.caller.user.id;
-    let answer = carry_out(context, &access, Decision::Acknowledge(by)).await?;
+    let answer = carry_out(context, &access, Decision::Acknowledge(by.into())).await?;
     if field(context.body, "then") == "list" && answer.status() == StatusCode::SEE_OTHER {
         let team = access.stored.site.team;
         return layout::redirect(&format!("/teams/{team}?notice=acknowledged"));
@@ -231,7 +231,7 @@ async fn page(
 
 /// The people whom the page of an issue names.
 fn people(issue: &Issue) -> Vec<UserId> {
-    let acts = issue.acts.iter().filter_map(|act| act.by);
+    let acts = issue.acts.iter().filter_map(|act| act.by?.member());
     IssueResource::users(issue).chain(acts).collect()
 }
 
@@ -270,10 +270,14 @@ impl<'a> IssueView<'a> {
             site,
             team: &access.team.team,
             zone: clock.zone,
-            acknowledged_by: issue.lifecycle.acknowledgement().and_then(|taken| name(taken.by)),
+            acknowledged_by: issue
+                .lifecycle
+                .acknowledgement()
+                .and_then(|taken| name(taken.by.member()?)),
             resolved_by: issue.lifecycle.resolved_by().and_then(name),
             base_url: None,
             ended: None,
+            channel: None,
         };
         let (news, sentence) = match issue.lifecycle.is_active() {
             true => (News::StillActive { due: clock.now }, issue.summary.clone()),

@@ -30,6 +30,8 @@ pub const PAGES: &[Page] = &[
     post("channels.confirm", link::CONFIRM, Linked, Request(&channels::confirm)),
     get("channels.ask-to-unsubscribe", link::UNSUBSCRIBE, Linked, Request(&channels::ask_to_unsubscribe)),
     post("channels.unsubscribe", link::UNSUBSCRIBE, Linked, Request(&channels::unsubscribe)),
+    get("channels.ask-to-respond", link::READER, Linked, Request(&channels::respond::ask)),
+    post("channels.respond", link::READER, Linked, Request(&channels::respond::respond)),
     get("subscriptions.ask", link::SUBSCRIBE, Anybody, Request(&subscriptions::ask)),
     account_form("subscriptions.request", link::SUBSCRIBE, Anybody, Request(&subscriptions::request)),
     get("subscriptions.ask-to-confirm", link::CONFIRM_SUBSCRIPTION, Linked, Request(&subscriptions::ask_to_confirm)),

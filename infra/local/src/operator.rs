@@ -142,6 +142,7 @@ impl Report {
             severity: (!self.is_over).then_some(Severity::Critical),
             site_url: None,
             link: None,
+            respond: None,
             runbook: None,
             thread: None,
             at: self.at,

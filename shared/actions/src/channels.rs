@@ -125,7 +125,11 @@ pub(crate) async fn edit_managed_channel(
     let now = app.clock.now();
     let to = to.beyond(channel.target.masked());
     let edited = channel.edited(name, filter, to.as_ref(), managed_by, now);
-    let Some(edited) = edited else { return Ok(()) };
+    let Some(mut edited) = edited else { return Ok(()) };
+    if to.as_ref().is_some_and(|to| to.url.is_some()) {
+        // The links in earlier messages belong to their readers.
+        edited = edited.with_link_key(app.entropy.link_key()?);
+    }
     let mut others = app.store.channels(channel.team).await?;
     others.retain(|other| other.id != channel.id);
     if others.iter().any(|other| other.name == name) {

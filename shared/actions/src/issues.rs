@@ -1,10 +1,11 @@
-//! Decisions of members about issues.
+//! Decisions about issues.
 
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use jiff::Timestamp;
 use vedette_domain::accounts::audit::{AuditEntry, AuditEvent, By, IssueDecision};
 use vedette_domain::accounts::team::Team;
 use vedette_domain::id::{IssueId, UserId};
+use vedette_domain::issues::Responder;
 use vedette_domain::issues::act::{Act, ActKind};
 use vedette_domain::issues::note::Note;
 use vedette_domain::issues::record::{self, Issue, IssueChange};
@@ -23,7 +24,7 @@ const AT_ONCE: usize = 16;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
     /// Acknowledge an open issue.
-    Acknowledge(UserId),
+    Acknowledge(Responder),
     /// Withdraw the acknowledgement.
     Unacknowledge,
     /// Resolve the issue; later checks count from zero.
@@ -55,7 +56,7 @@ impl Decision {
             Self::Snooze(Some(until)) => ActKind::Snoozed(*until),
             Self::Snooze(None) => ActKind::Unsnoozed,
         };
-        Some(Act { at: by.now, by: by.actor.user(), kind })
+        Some(Act { at: by.now, by: by.actor.responder(), kind })
     }
 }
 
@@ -78,7 +79,7 @@ pub async fn decide(
     let act = decision.act(by);
     let resolves = matches!(decision, Decision::Resolve(_));
     let change = match decision {
-        Decision::Acknowledge(user) => record::acknowledge(issue, user, now)?,
+        Decision::Acknowledge(responder) => record::acknowledge(issue, responder, now)?,
         Decision::Unacknowledge => record::unacknowledge(issue, now)?,
         Decision::Resolve(user) => record::resolve(issue, user, now)?,
         Decision::Snooze(until) => record::snooze(issue, until, now)?,
@@ -133,7 +134,7 @@ async fn acknowledge_open(
 ) -> Result<bool, Fault> {
     let found = app.store.issue_with_site(id).await?;
     let Some(read) = found.filter(|found| found.site.team == team.id) else { return Ok(false) };
-    match decide(app, team, &read, Decision::Acknowledge(user), by).await {
+    match decide(app, team, &read, Decision::Acknowledge(user.into()), by).await {
         Ok(_) => Ok(true),
         Err(ActionError::Refused(_)) => Ok(false),
         Err(ActionError::Failed(fault)) => Err(fault),

@@ -31,6 +31,7 @@ pub mod mail;
 pub mod missed;
 pub mod notification;
 pub mod outgoing_message;
+pub mod reader_link;
 pub mod refusal;
 pub mod reminder;
 pub mod retry;
@@ -62,6 +63,8 @@ pub struct Alert {
     pub site_url: Option<String>,
     /// Where to read more.
     pub link: Option<Link>,
+    /// Where its readers respond to the issue without signing in.
+    pub respond: Option<Link>,
     /// The beginning of the site's notes, for the person who has to act.
     pub runbook: Option<String>,
     /// The thread that it belongs to, for channels that group messages; `None` for an alert about several issues.

@@ -25,12 +25,14 @@ mod past;
 pub mod past_tense;
 mod problem;
 pub mod record;
+mod responder;
 mod timeline;
 pub mod tracker;
 
 pub use lifecycle::{Acknowledgement, InvalidTransition, Lifecycle, Transition};
 pub use past::PastIssue;
 pub use problem::{Problem, SeenTimes};
+pub use responder::Responder;
 pub(crate) use timeline::TIMELINE_MAX;
 pub use timeline::{Outage, Timeline, TimelineEntry, TimelineKey};
 

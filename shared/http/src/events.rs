@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use vedette_domain::id::{IssueId, TeamId, UserId};
-use vedette_domain::issues::TimelineKey;
+use vedette_domain::issues::{Responder, TimelineKey};
 use vedette_domain::issues::opening::Opening;
 use vedette_domain::issues::past_tense::past;
 use vedette_domain::issues::record::Issue;
@@ -174,7 +174,8 @@ fn moments(issue: &Issue) -> impl Iterator<Item = Moment> {
             TimelineKey::Acknowledged => return None,
             TimelineKey::Resolved => TeamEventKind::Resolved,
         };
-        Some(Moment { at: entry.timestamp, issue: issue.id, kind, by: entry.user, opened_at })
+        let by = entry.by.and_then(Responder::member);
+        Some(Moment { at: entry.timestamp, issue: issue.id, kind, by, opened_at })
     })
 }
 

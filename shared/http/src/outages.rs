@@ -10,7 +10,7 @@ use vedette_domain::accounts::account::User;
 use vedette_domain::checks::history::{day_of, day_start};
 use vedette_domain::checks::report::Span;
 use vedette_domain::id::{IssueId, SiteId, UserId};
-use vedette_domain::issues::Fingerprint;
+use vedette_domain::issues::{Fingerprint, Responder};
 use vedette_domain::issues::outage::{Cause, OutageFigures, OutageRecord};
 use vedette_domain::sites::selector::Selector;
 use vedette_domain::sites::tag::Tags;
@@ -178,6 +178,11 @@ impl Outages {
         Ok(Self { figures, found, has_more, users })
     }
 
+    /// The name of somebody who acknowledged an outage.
+    pub fn responder(&self, by: Responder) -> &str {
+        by.member().map_or("A reader of a message", |user| self.name_of(user))
+    }
+
     /// The name of somebody who acknowledged or resolved an outage.
     pub fn name_of(&self, user: UserId) -> &str {
         self.users.get(&user).map_or("Somebody", |user| user.name.as_str())
@@ -188,7 +193,7 @@ impl Outages {
 fn people(found: &[FoundOutage]) -> Vec<UserId> {
     let acknowledged = found.iter().filter_map(|found| found.outage.acknowledged);
     let resolved = found.iter().filter_map(|found| found.outage.resolved_by);
-    acknowledged.map(|taken| taken.by).chain(resolved).collect()
+    acknowledged.filter_map(|taken| taken.by.member()).chain(resolved).collect()
 }
 
 /// The issues of the outages that are going on, at most [`OUTAGES_MAX`], the newest ones.

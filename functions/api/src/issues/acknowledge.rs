@@ -12,5 +12,5 @@ pub(crate) async fn handle(
     context: Context<'_>,
     access: IssueAccess,
 ) -> Result<Response, ApiError> {
-    carry_out(context, access, Decision::Acknowledge(context.caller.user.id)).await
+    carry_out(context, access, Decision::Acknowledge(context.caller.user.id.into())).await
 }

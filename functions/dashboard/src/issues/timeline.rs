@@ -10,7 +10,7 @@ use vedette_domain::input::Input as _;
 use vedette_domain::issues::act::{Act, ActKind};
 use vedette_domain::issues::input::NewNote;
 use vedette_domain::issues::note::Note;
-use vedette_domain::issues::{TimelineEntry, TimelineKey};
+use vedette_domain::issues::{Responder, TimelineEntry, TimelineKey};
 
 use super::IssueView;
 use crate::checks::summary;
@@ -87,8 +87,8 @@ fn changed(view: &IssueView<'_>, of: &TimelineEntry) -> Markup {
     let opening = view.found.opening(of.timestamp).filter(|_| of.key == TimelineKey::Opened);
     let what = html! {
         p {
-            @match of.user {
-                Some(user) => (view.name_of(user)),
+            @match of.by {
+                Some(by) => (responder(view, by)),
                 None => b { "A check" },
             }
             " " (word)
@@ -102,6 +102,20 @@ fn changed(view: &IssueView<'_>, of: &TimelineEntry) -> Markup {
     entry(look.class(), &look.shape(), &what, &view.clock.second(of.timestamp))
 }
 
+/// A member, or the readers of a channel, which has sent a message about the issue.
+fn responder(view: &IssueView<'_>, by: Responder) -> Markup {
+    match by {
+        Responder::Member(user) => view.name_of(user),
+        Responder::Reader { channel } => {
+            let sent = view.found.notifications.iter().find(|sent| sent.channel == channel);
+            html! {
+                b { "A reader" } " of "
+                @match sent { Some(sent) => { "the channel " b { bdi { (sent.name) } } }, None => "a channel" }
+            }
+        }
+    }
+}
+
 fn written(view: &IssueView<'_>, note: &Note) -> Markup {
     let what = html! { p { (view.name_of(note.by)) " added a note" } p.quote.text { (note.text) } };
     entry("paused", &Icon::Note.shape(), &what, &view.clock.second(note.at))
@@ -111,7 +125,7 @@ fn done(view: &IssueView<'_>, act: &Act) -> Markup {
     let what = html! {
         p {
             @match act.by {
-                Some(user) => (view.name_of(user)),
+                Some(by) => (responder(view, by)),
                 None => b { "The operator" },
             }
             @match act.kind {

@@ -16,6 +16,7 @@ pub(super) fn csv(outages: &Outages, now: Timestamp) -> String {
     );
     for FoundOutage { outage, name, url, tags } in &outages.found {
         let by = |user| quoted(outages.name_of(user));
+        let taker = |by| quoted(outages.responder(by));
         // Writing to a string cannot fail.
         let _ = write!(
             csv,
@@ -28,7 +29,7 @@ pub(super) fn csv(outages: &Outages, now: Timestamp) -> String {
             quoted(&tags::joined(tags)),
             outage.cause.as_str(),
             quoted(&outage.detail),
-            outage.acknowledged.map(|taken| by(taken.by)).unwrap_or_default(),
+            outage.acknowledged.map(|taken| taker(taken.by)).unwrap_or_default(),
             outage.acknowledged_after().map(seconds).unwrap_or_default(),
             outage.resolved_by.map(by).unwrap_or_default(),
             outage.issue,

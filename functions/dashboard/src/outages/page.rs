@@ -213,7 +213,7 @@ fn row(outages: &Outages, outage: &OutageRecord, name: &str, clock: Clock<'_>) -
             td {
                 div.only { "Acknowledged" }
                 @match (outage.acknowledged, outage.acknowledged_after()) {
-                    (Some(taken), Some(after)) => { bdi { (outages.name_of(taken.by)) } ", after " (time::duration(after)) },
+                    (Some(taken), Some(after)) => { bdi { (outages.responder(taken.by)) } ", after " (time::duration(after)) },
                     _ if is_open => span.quiet { "Nobody yet" },
                     _ => span.quiet { "Nobody" },
                 }

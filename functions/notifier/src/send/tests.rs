@@ -142,6 +142,7 @@ fn alert() -> OutgoingMessage {
         severity: None,
         site_url: None,
         link: None,
+        respond: None,
         runbook: None,
         thread: None,
         at: now(),

@@ -461,7 +461,7 @@ impl History {
         let partition = self.sites[*place].partition();
         let issue = app.store.issue(partition, Fingerprint::StatusDown).await?.ok_or("no issue")?;
         let decision = match deed {
-            Acknowledged => Decision::Acknowledge(user),
+            Acknowledged => Decision::Acknowledge(user.into()),
             Noted(text) => Decision::Note(Note { at: now, by: user, text: (*text).to_owned() }),
             Wrote(title, status, text) => {
                 *incident = Some(match (title, incident.as_ref()) {

@@ -83,6 +83,7 @@ async fn news_for(
             resolved_by: None,
             base_url: None,
             ended: ended.filter(|_| found.issue.lifecycle.is_active()),
+            channel: None,
         };
         let what = compose::one(&subject, &waiting.news, now).title();
         Some(WaitingDelivery {

@@ -10,7 +10,8 @@ use sha2::{Digest as _, Sha256};
 use crate::accounts::account::{Role, Scope};
 use crate::alerts::channel::Channel;
 use crate::expectations::Expectations;
-use crate::id::{ComponentId, IssueId, SiteId, TeamId, UserId};
+use crate::id::{ChannelId, ComponentId, IssueId, SiteId, TeamId, UserId};
+use crate::issues::Responder;
 use crate::issues::record::Issue;
 use crate::maintenance::MaintenanceWindow;
 use crate::sites::group::SiteGroups;
@@ -36,6 +37,8 @@ pub enum Actor {
     Operator,
     /// The reader of an email address, through a link in an email.
     Reader,
+    /// Somebody who read a message in this channel, through its link.
+    ReaderOf(ChannelId),
     /// The service, which follows what somebody has chosen earlier.
     Service,
 }
@@ -45,6 +48,15 @@ impl Actor {
     pub const fn user(self) -> Option<UserId> {
         match self {
             Self::User(user) => Some(user),
+            Self::Operator | Self::Reader | Self::ReaderOf(_) | Self::Service => None,
+        }
+    }
+
+    /// Who responds to an issue, if the actor does that under a name.
+    pub const fn responder(self) -> Option<Responder> {
+        match self {
+            Self::User(user) => Some(Responder::Member(user)),
+            Self::ReaderOf(channel) => Some(Responder::Reader { channel }),
             Self::Operator | Self::Reader | Self::Service => None,
         }
     }
@@ -104,7 +116,7 @@ impl AuditEntry {
     pub fn users(&self) -> impl Iterator<Item = UserId> {
         let actor = match self.actor {
             Actor::User(user) => Some(user),
-            Actor::Operator | Actor::Reader | Actor::Service => None,
+            Actor::Operator | Actor::Reader | Actor::ReaderOf(_) | Actor::Service => None,
         };
         let about = match self.event {
             AuditEvent::MemberAdded { user, .. }

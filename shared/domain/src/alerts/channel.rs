@@ -85,7 +85,7 @@ pub struct Channel {
     /// token, or if an earlier version has stored it.
     #[serde(rename = "token", default, skip_serializing_if = "Option::is_none")]
     pub token_digest: Option<String>,
-    /// The key in the links that confirm or unsubscribe the address. It proves that the visitor has read its email.
+    /// The key of the links in its messages. It proves that the visitor has read one.
     pub key: LinkKey,
     /// Increases with every write.
     pub rev: u64,
@@ -206,14 +206,21 @@ impl Channel {
         })
     }
 
+    /// The channel with another key: the links in earlier messages no longer work.
+    #[must_use]
+    pub fn with_link_key(self, key: LinkKey) -> Self {
+        Self { key, ..self }
+    }
+
     fn changed(&self, now: Timestamp) -> Self {
         Self { rev: self.rev + 1, updated_at: now, ..self.clone() }
     }
 }
 
-/// Which alerts a channel receives, and when. An empty set lets everything through, but no acknowledgements. The tags of a site decide when one
-/// of its issues opens, or later if the site gets other tags while the issue is active. A channel that was notified of
-/// an opening is notified of everything until the issue is over, even if the tags no longer match.
+/// Which alerts a channel receives, when, and with which links. An empty set lets everything through, but no
+/// acknowledgements. The tags of a site decide when one of its issues opens, or later if the site gets other tags while
+/// the issue is active. A channel that was notified of an opening is notified of everything until the issue is over,
+/// even if the tags no longer match.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Filter {
@@ -234,6 +241,9 @@ pub struct Filter {
     /// the times in the team's settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeat_minutes: Option<NonZeroU32>,
+    /// Whether messages leave out the [links](super::reader_link) with which their readers respond to issues.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub without_links: bool,
 }
 
 /// A kind of news about an issue.
@@ -288,7 +298,8 @@ pub struct Disabled {
     pub reason: String,
 }
 
-/// The key in the links of an email, with which only its reader can confirm or unsubscribe the address.
+/// The key of the links in messages, with which only their readers can confirm or unsubscribe an address, or respond to
+/// an issue.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct LinkKey(String);
@@ -309,9 +320,14 @@ impl LinkKey {
 
     /// Whether a link contains this key. The comparison takes the same time however much of it is right.
     pub fn matches(&self, given: &str) -> bool {
-        self.0.len() == given.len()
-            && self.0.bytes().zip(given.bytes()).fold(0, |odd, (a, b)| odd | (a ^ b)) == 0
+        is_same(&self.0, given)
     }
+}
+
+/// Whether two secrets are the same. The comparison takes the same time however much of them is.
+pub(super) fn is_same(secret: &str, given: &str) -> bool {
+    let differences = secret.bytes().zip(given.bytes()).fold(0, |odd, (a, b)| odd | (a ^ b));
+    secret.len() == given.len() && differences == 0
 }
 
 impl fmt::Debug for LinkKey {

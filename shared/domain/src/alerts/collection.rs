@@ -98,6 +98,7 @@ pub(crate) fn collect(
         severity: severity.filter(|_| !kind.is_over()),
         site_url: None,
         link: base.map(|(base, team)| Link { text: "All events", url: link::events(base, team) }),
+        respond: None,
         runbook: None,
         thread: None,
         at: now,
@@ -250,6 +251,7 @@ mod tests {
                 resolved_by: None,
                 base_url: Some("https://monitor.test"),
                 ended: None,
+                channel: None,
             })
             .collect();
         collect(&subjects, Collecting { kind, continues }, room, at(720))

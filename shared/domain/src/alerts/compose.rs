@@ -2,14 +2,16 @@
 
 use jiff::{SignedDuration, Timestamp};
 
+use super::channel::Channel;
 use super::due::News;
 use super::ended::EndReason;
 use super::missed::{MISSED_MAX, MISSED_TIME};
+use super::reader_link::ReaderLink;
 use super::{Alert, AlertKind, Fact, Link, Thread, link};
 use crate::accounts::team::Team;
 use crate::issues::past_tense::past;
 use crate::issues::record::Issue;
-use crate::issues::{Fingerprint, Outage, TimelineKey};
+use crate::issues::{Fingerprint, Outage, Responder, TimelineKey};
 use crate::locations::Votes;
 use crate::sites::site::Site;
 use crate::time::duration;
@@ -26,7 +28,7 @@ pub struct AlertSubject<'a> {
     pub team: &'a Team,
     /// The time zone of the times in the alert.
     pub zone: &'a NamedZone,
-    /// The name of the user who acknowledged it.
+    /// The name of the member who acknowledged it.
     pub acknowledged_by: Option<&'a str>,
     /// The name of the user who resolved it by hand.
     pub resolved_by: Option<&'a str>,
@@ -34,6 +36,8 @@ pub struct AlertSubject<'a> {
     pub base_url: Option<&'a str>,
     /// Why monitoring ended, if that is why the issue is over for its readers.
     pub ended: Option<EndReason>,
+    /// The channel that gets the alert; `None` on a page.
+    pub channel: Option<&'a Channel>,
 }
 
 /// How many characters of a site's notes, its runbook, are shown.
@@ -131,6 +135,7 @@ pub fn one(subject: &AlertSubject<'_>, news: &News, now: Timestamp) -> Alert {
         severity: (!kind.is_over()).then(|| issue.severity()),
         site_url: Some(site.url.as_str().to_owned()),
         link: base_url.map(|base| Link { text: "Open issue", url: link::issue(base, issue.id) }),
+        respond: if kind.is_over() { None } else { subject.reader_link(now) },
         runbook: if kind.is_over() { None } else { site.notes.as_deref().and_then(runbook) },
         thread: Some(Thread { issue: issue.id, opened_at }),
         at,
@@ -148,6 +153,7 @@ pub fn test(channel: &str, team: &str, now: Timestamp) -> Alert {
         severity: None,
         site_url: None,
         link: None,
+        respond: None,
         runbook: None,
         thread: None,
         at: now,
@@ -243,7 +249,22 @@ impl AlertSubject<'_> {
 
     /// `Acknowledged by Ada.`
     pub(super) fn acknowledged_by(&self) -> Option<String> {
-        self.acknowledged_by.map(|name| format!("Acknowledged by {name}."))
+        let name = match self.issue.lifecycle.acknowledgement()?.by {
+            Responder::Member(_) => self.acknowledged_by?,
+            Responder::Reader { channel } => match self.channel {
+                None => "a reader of a channel",
+                Some(own) if own.id == channel => "a reader of this channel",
+                Some(_) => "a reader of another channel",
+            },
+        };
+        Some(format!("Acknowledged by {name}."))
+    }
+
+    /// Where the readers of the channel respond to the issue.
+    fn reader_link(&self, now: Timestamp) -> Option<Link> {
+        let channel = self.channel.filter(|channel| !channel.filter.without_links)?;
+        let url = ReaderLink::new(self.issue, now).url(self.base_url?, channel);
+        Some(Link { text: "Acknowledge or snooze", url })
     }
 
     /// How the issue ended, to follow the word `Resolved`: ` by Ada after 12 min`.
@@ -340,6 +361,7 @@ mod tests {
                 resolved_by: None,
                 base_url: None,
                 ended: None,
+                channel: None,
             };
             for (now, label, value) in [
                 ("2026-12-13T12:00:00Z", "Time left", "7 d"),

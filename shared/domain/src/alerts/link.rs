@@ -17,6 +17,9 @@ pub const CHANNELS: &str = "/teams/{team}/channels";
 pub const CONFIRM: &str = "/channels/{team}/{channel}/confirm";
 /// The path of the page that unsubscribes an address.
 pub const UNSUBSCRIBE: &str = "/channels/{team}/{channel}/unsubscribe";
+/// The path of the page where the readers of a message respond to its issue; see
+/// [`ReaderLink`](super::reader_link::ReaderLink).
+pub const READER: &str = "/channels/{team}/{channel}/issues/{issue}";
 /// The path of the page that says how to sign in.
 pub const SIGN_IN: &str = "/sign-in";
 /// The path of a sign-in link, which works once.

@@ -297,7 +297,7 @@ const UNSUBSCRIBE: &str = "Unsubscribe this address";
 fn plain(alert: &Alert, unsubscribe: Option<&str>) -> String {
     let [lines, details, notes] = alert.texts();
     let signature = unsubscribe.map(signature).unwrap_or_default();
-    paragraphs([alert.title(), lines, details, alert.plain_link(), notes, signature]) + "\n"
+    paragraphs([alert.title(), lines, details, alert.plain_links(), notes, signature]) + "\n"
 }
 
 /// The link to unsubscribe, as plain text. Email programs treat the two hyphens as the start of a signature.
@@ -327,9 +327,7 @@ fn page(alert: &Alert, unsubscribe: Option<&str>) -> String {
                 }
             }
         }
-        @if let Some(link) = &alert.link {
-            (button(link.text, &link.url))
-        }
+        @for link in alert.links() { (button(link.text, &link.url)) }
         @if let Some(runbook) = &alert.runbook {
             p { b { "Notes:" } @for line in runbook.lines() { br; (line) } }
         }

@@ -45,10 +45,21 @@ fn down() -> Alert {
             text: "Open issue",
             url: "https://vedette.example.com/issues/01".to_owned(),
         }),
+        respond: None,
         runbook: Some("Call the *host*.\nThen wait.".to_owned()),
         thread: Some(Thread { issue: issue(), opened_at: at("2026-11-21T12:01:00Z") }),
         at: at("2026-11-21T12:01:00Z"),
     }
+}
+
+fn respond() -> Link {
+    let issue = issue();
+    let url = format!(
+        "https://vedette.example.com/channels/7e0c1d4a-3b52-4f86-9c1e-2a5d8f604b13/\
+         0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01/issues/{issue}?opening=1795262460000&\
+         expires=1795867260&signature=AAECAwQFBgcICQoLDA0ODw"
+    );
+    Link { text: "Acknowledge or snooze", url }
 }
 
 fn collection() -> Alert {
@@ -61,6 +72,7 @@ fn collection() -> Alert {
         severity: None,
         site_url: None,
         link: None,
+        respond: None,
         runbook: None,
         thread: None,
         at: at("2026-11-21T12:13:00Z"),
@@ -920,6 +932,68 @@ fn an_event_that_is_too_long_loses_what_can_be_asked_for() {
     assert_eq!(data["uuid"], "x");
 }
 
+#[test]
+fn each_kind_has_the_link_to_respond() {
+    let (alert, link) = (Alert { respond: Some(respond()), ..down() }, respond());
+    let Link { text: label, url } = link;
+    let plain = format!("\n{label}: {url}");
+    let escaped = url.replace('&', "&amp;");
+    let button = |title: &str, to: &str| json!({ title: label, to: url });
+    let open = json!({ "text": label, "onClick": { "openLink": { "url": url } } });
+    let ends = |body: &Value, pointer: &str| {
+        let found = body.pointer(pointer).and_then(Value::as_str);
+        found.is_some_and(|found| found.ends_with(&plain))
+    };
+    let slack = json(&slack::message(&alert));
+    let links = format!("<https://vedette.example.com/issues/01|Open issue> · <{escaped}|{label}>");
+    assert_eq!(slack["blocks"][3]["text"]["text"], links);
+    let discord = json(&discord::message(&alert));
+    assert_eq!(discord["embeds"][0]["fields"][0]["value"], format!("[{label}]({url})"));
+    let card = json(&teams::message(&alert));
+    let mut action = button("title", "url");
+    action["type"] = "Action.OpenUrl".into();
+    assert_eq!(card["attachments"][0]["content"]["actions"][1], action);
+    let chat = json(&google_chat::message(&alert));
+    let card = &chat["cardsV2"][0]["card"];
+    assert_eq!(card["sections"][0]["widgets"][3]["buttonList"]["buttons"][1], open);
+    assert!(ends(&json(&mattermost::message(&alert)), "/attachments/0/text"));
+    assert!(ends(&json(&matrix::body(&alert, None)), "/body"));
+    assert!(ends(&json(&gotify::message(&alert)), "/message"));
+    let pushover = pushover::message(&alert);
+    assert_eq!((&pushover["url"], &pushover["url_title"]), (&json!(url), &json!(label)));
+    let ntfy = json(&ntfy::message(&alert, "alerts"));
+    let post = format!("{url}&respond=acknowledge");
+    assert_eq!(
+        ntfy["actions"],
+        json!([
+            { "action": "http", "label": "Acknowledge", "url": post, "method": "POST", "clear": true },
+            { "action": "view", "label": "Snooze", "url": url },
+        ])
+    );
+    let telegram = json(&telegram::body(&alert, "-100", None));
+    assert_eq!(telegram["reply_markup"]["inline_keyboard"][0][1], button("text", "url"));
+    let mail = text(mail(&alert));
+    assert!(mail.contains(&escaped), "{mail}");
+}
+
+#[test]
+fn telegram_gets_a_button_only_if_it_accepts_its_host() {
+    for (base, is_button) in [
+        ("https://vedette.example.com", true),
+        ("http://localhost:8080", false),
+        ("http://127.0.0.1:8080", false),
+        ("https://vedette.internal", false),
+        ("https://vedette", false),
+    ] {
+        let link = Link { url: format!("{base}/issues/01"), text: "Open issue" };
+        let alert = Alert { link: Some(link.clone()), ..down() };
+        let body = json(&telegram::body(&alert, "-100", None));
+        assert_eq!(body.get("reply_markup").is_some(), is_button, "{base}");
+        let text = body["text"].as_str().expect("a text");
+        assert_eq!(text.contains(&link.plain()), !is_button, "{base}");
+    }
+}
+
 /// Malicious texts, some of them very long.
 fn hostile() -> impl Strategy<Value = String> {
     let part = prop_oneof![
@@ -949,6 +1023,7 @@ fn hostile_alert() -> impl Strategy<Value = Alert> {
             facts: values.into_iter().map(|value| Fact { label: "Since", value }).collect(),
             runbook,
             link: down().link.filter(|_| has_link),
+            respond: has_link.then(respond),
             ..down()
         },
     )
@@ -1057,7 +1132,7 @@ fn ntfy_takes(alert: &Alert) -> Result<(), TestCaseError> {
     prop_assert!(bytes.len() <= 8_192, "{}", bytes.len());
     let message = json(&bytes);
     let keys: Vec<_> = message.as_object().expect("an object").keys().collect();
-    let known = ["click", "message", "priority", "tags", "title", "topic"];
+    let known = ["actions", "click", "message", "priority", "tags", "title", "topic"];
     prop_assert!(keys.iter().all(|key| known.contains(&key.as_str())), "{keys:?}");
     prop_assert!(message["message"].as_str().expect("a text").len() <= 4_096);
     prop_assert!(!message["title"].as_str().expect("a text").contains('\n'));

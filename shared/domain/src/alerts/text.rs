@@ -3,7 +3,7 @@
 use icu_properties::CodePointSetData;
 use icu_properties::props::BidiControl;
 
-use super::Alert;
+use super::{Alert, Link};
 
 /// The end of a text that was cut.
 const ELLIPSIS: char = '…';
@@ -16,7 +16,8 @@ impl Alert {
         let texts = [&mut alert.state, &mut alert.name].into_iter();
         let texts = texts.chain(&mut alert.lines).chain(&mut alert.site_url);
         let texts = texts.chain(alert.facts.iter_mut().map(|fact| &mut fact.value));
-        for text in texts.chain(alert.link.as_mut().map(|link| &mut link.url)) {
+        let links = alert.link.iter_mut().chain(&mut alert.respond);
+        for text in texts.chain(links.map(|link| &mut link.url)) {
             *text = one_line(text);
         }
         alert.lines.retain(|line| !line.is_empty());
@@ -33,20 +34,33 @@ impl Alert {
         [self.lines.join("\n"), details, notes.unwrap_or_default()]
     }
 
-    /// Everything but the title and the link, without markup.
+    /// Everything but the title and the links, without markup.
     pub(super) fn plain(&self) -> String {
         paragraphs(self.texts())
     }
 
-    /// The link and its URL, without markup; empty if there is none.
-    pub(super) fn plain_link(&self) -> String {
-        self.link.as_ref().map(|link| format!("{}: {}", link.text, link.url)).unwrap_or_default()
+    /// Its links.
+    pub(super) fn links(&self) -> impl Iterator<Item = &Link> {
+        self.link.iter().chain(&self.respond)
+    }
+
+    /// The links with their URLs, without markup; empty if there are none.
+    pub(super) fn plain_links(&self) -> String {
+        let links = self.links().map(Link::plain);
+        links.collect::<Vec<_>>().join("\n")
     }
 
     /// The details, including the monitored URL.
     pub(super) fn details(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let url = self.site_url.iter().map(|url| ("URL", url.as_str()));
         url.chain(self.facts.iter().map(|fact| (fact.label, fact.value.as_str())))
+    }
+}
+
+impl Link {
+    /// The link with its URL, without markup.
+    pub(super) fn plain(&self) -> String {
+        format!("{}: {}", self.text, self.url)
     }
 }
 

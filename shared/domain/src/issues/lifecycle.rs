@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use jiff::fmt::serde::timestamp::millisecond;
 use serde::{Deserialize, Serialize};
 
-use super::IssueStatus;
+use super::{IssueStatus, Responder};
 use crate::id::UserId;
 
 /// Who acknowledged an issue, and when.
@@ -13,8 +13,8 @@ pub struct Acknowledgement {
     /// When the issue was acknowledged.
     #[serde(with = "millisecond::required")]
     pub at: Timestamp,
-    /// The member who acknowledged the issue.
-    pub by: UserId,
+    /// Who acknowledged the issue.
+    pub by: Responder,
 }
 
 /// The state of an issue in its life cycle. Stored as is, with instants in milliseconds since the epoch.
@@ -27,7 +27,7 @@ pub enum Lifecycle {
         #[serde(with = "millisecond::required")]
         opened_at: Timestamp,
     },
-    /// The problem persists, and a member has acknowledged the issue.
+    /// The problem persists, and somebody has acknowledged the issue.
     Acknowledged {
         /// When the threshold was breached.
         #[serde(with = "millisecond::required")]
@@ -35,8 +35,8 @@ pub enum Lifecycle {
         /// When the issue was acknowledged.
         #[serde(with = "millisecond::required")]
         at: Timestamp,
-        /// The member who acknowledged the issue.
-        by: UserId,
+        /// Who acknowledged the issue.
+        by: Responder,
     },
     /// The problem is over.
     Resolved {
@@ -58,7 +58,7 @@ pub enum Lifecycle {
 /// A transition between the states of an issue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Transition {
-    /// A member acknowledges the issue.
+    /// Somebody acknowledges the issue.
     Acknowledge,
     /// A member withdraws the acknowledgement.
     Unacknowledge,
@@ -66,7 +66,7 @@ pub enum Transition {
     Resolve,
     /// The problem returns after the issue was resolved.
     Reopen,
-    /// A member snoozes the issue's reminders.
+    /// Somebody snoozes the issue's reminders.
     Snooze,
 }
 
@@ -98,14 +98,18 @@ impl Lifecycle {
         Self::Open { opened_at }
     }
 
-    /// Acknowledges the issue for a member.
+    /// Acknowledges the issue.
     ///
     /// # Errors
     ///
     /// When the issue is not open.
-    pub const fn acknowledge(self, at: Timestamp, by: UserId) -> Result<Self, InvalidTransition> {
+    pub fn acknowledge(
+        self,
+        at: Timestamp,
+        by: impl Into<Responder>,
+    ) -> Result<Self, InvalidTransition> {
         match self {
-            Self::Open { opened_at } => Ok(Self::Acknowledged { opened_at, at, by }),
+            Self::Open { opened_at } => Ok(Self::Acknowledged { opened_at, at, by: by.into() }),
             Self::Acknowledged { .. } | Self::Resolved { .. } => {
                 Err(self.refuse(Transition::Acknowledge))
             }
@@ -220,6 +224,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::id::ChannelId;
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).expect("in range")
@@ -249,13 +254,19 @@ mod tests {
 
         let issue = issue.acknowledge(at(20), user(1)).expect("open");
         assert_eq!((issue.status(), issue.is_active()), (IssueStatus::Acknowledged, true));
-        assert_eq!(issue.acknowledgement(), Some(Acknowledgement { at: at(20), by: user(1) }));
+        assert_eq!(
+            issue.acknowledgement(),
+            Some(Acknowledgement { at: at(20), by: user(1).into() })
+        );
         assert_eq!(issue.opened_at(), at(10));
 
         let issue = issue.resolve(at(30), Some(user(2))).expect("active");
         assert_eq!((issue.status(), issue.is_active()), (IssueStatus::Resolved, false));
         assert_eq!((issue.resolved_at(), issue.resolved_by()), (Some(at(30)), Some(user(2))));
-        assert_eq!(issue.acknowledgement(), Some(Acknowledgement { at: at(20), by: user(1) }));
+        assert_eq!(
+            issue.acknowledgement(),
+            Some(Acknowledgement { at: at(20), by: user(1).into() })
+        );
         assert_eq!(issue.opened_at(), at(10));
 
         let issue = issue.reopen(at(40)).expect("resolved");
@@ -310,7 +321,12 @@ mod tests {
                 }),
             ),
         ];
-        for (issue, json) in stored {
+        let channel = ChannelId(Uuid::from_u128(2));
+        let read = open.acknowledge(at(20), Responder::Reader { channel }).expect("open");
+        let by = json!({ "channel": two });
+        let of_reader =
+            json!({"status": "acknowledged", "opened_at": 10_000, "at": 20_000, "by": by});
+        for (issue, json) in stored.into_iter().chain([(read, of_reader)]) {
             assert_eq!(serde_json::to_value(issue).expect("json"), json);
             assert_eq!(serde_json::from_value::<Lifecycle>(json).expect("readable"), issue);
         }

@@ -245,7 +245,8 @@ mod tests {
             ended_at: ended.map(at),
             cause: Cause::Http,
             detail: "HTTP 503".to_owned(),
-            acknowledged: acknowledged.map(|minute| Acknowledgement { at: at(minute), by }),
+            acknowledged: acknowledged
+                .map(|minute| Acknowledgement { at: at(minute), by: by.into() }),
             resolved_by: None,
         }
     }

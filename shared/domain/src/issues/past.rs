@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::record::Issue;
-use super::{Acknowledgement, Lifecycle, Timeline, TimelineEntry, TimelineKey};
+use super::{Acknowledgement, Lifecycle, Responder, Timeline, TimelineEntry, TimelineKey};
 
 /// An issue as it was at an entry of its timeline.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +33,7 @@ impl Issue {
             Lifecycle::Open { .. } => is_last_opening && self.lifecycle.is_active(),
             _ => lifecycle == self.lifecycle,
         });
-        let at = evaluated_at.filter(|_| entry.user.is_none()).unwrap_or(entry.timestamp);
+        let at = evaluated_at.filter(|_| entry.by.is_none()).unwrap_or(entry.timestamp);
         let mut issue = Self {
             lifecycle,
             timeline: Timeline::of(until),
@@ -57,7 +57,7 @@ fn lifecycle(entries: &[TimelineEntry]) -> Option<Lifecycle> {
     let acknowledged = entries
         .iter()
         .filter(|entry| entry.key == TimelineKey::Acknowledged)
-        .find_map(|entry| Some(Acknowledgement { at: entry.timestamp, by: entry.user? }));
+        .find_map(|entry| Some(Acknowledgement { at: entry.timestamp, by: entry.by? }));
     Some(match (last.key, acknowledged) {
         (TimelineKey::Opened, _) => Lifecycle::Open { opened_at },
         (TimelineKey::Acknowledged, taken) => {
@@ -65,7 +65,8 @@ fn lifecycle(entries: &[TimelineEntry]) -> Option<Lifecycle> {
             Lifecycle::Acknowledged { opened_at, at, by }
         }
         (TimelineKey::Resolved, acknowledged) => {
-            Lifecycle::Resolved { opened_at, acknowledged, at: last.timestamp, by: last.user }
+            let by = last.by.and_then(Responder::member);
+            Lifecycle::Resolved { opened_at, acknowledged, at: last.timestamp, by }
         }
     })
 }

@@ -13,8 +13,8 @@ use super::opening::Opening;
 use super::problem::{Problem, problems};
 use super::tracker::{Event, Failures};
 use super::{
-    Fingerprint, InvalidTransition, IssueStatus, Lifecycle, SeenTimes, Severity, Timeline,
-    Transition,
+    Fingerprint, InvalidTransition, IssueStatus, Lifecycle, Responder, SeenTimes, Severity,
+    Timeline, Transition,
 };
 use crate::accounts::team::Team;
 use crate::checks::check::certificate_instant;
@@ -242,14 +242,14 @@ pub fn follow(
     Ok(Some(IssueChange { before, after, opening, publishes: false }))
 }
 
-/// Acknowledges the issue for a member.
+/// Acknowledges the issue.
 ///
 /// # Errors
 ///
 /// When the issue is not open.
 pub fn acknowledge(
     before: Issue,
-    by: UserId,
+    by: impl Into<Responder>,
     now: Timestamp,
 ) -> Result<IssueChange, InvalidTransition> {
     let lifecycle = before.lifecycle.acknowledge(now, by)?;
@@ -696,11 +696,15 @@ mod tests {
             Issue { rev: 3, lifecycle: open().lifecycle, updated_at: at(CLEARED), ..taken.clone() };
         assert_eq!(back, expected, "its timeline keeps that it was taken");
         assert!(unacknowledge(open(), at(CLEARED)).is_err());
-        let act = |number| Act { at: at(OPENED), by: Some(user(number)), kind: ActKind::Unsnoozed };
+        let act = |number| Act {
+            at: at(OPENED),
+            by: Some(user(number).into()),
+            kind: ActKind::Unsnoozed,
+        };
         let change = IssueChange { before: None, after: back, opening: None, publishes: false };
         let done = (0..12).fold(change, |change, number| change.with_act(act(number)));
         let by: Vec<_> = done.after.acts.iter().filter_map(|act| act.by).collect();
-        assert_eq!(by, (2..12).map(user).collect::<Vec<_>>());
+        assert_eq!(by, (2..12).map(|number| user(number).into()).collect::<Vec<_>>());
     }
 
     #[test]

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_bytes::ByteBuf;
 use uuid::Uuid;
 
-use super::Lifecycle;
-use crate::id::UserId;
+use super::{Lifecycle, Responder};
+use crate::id::{ChannelId, UserId};
 
 /// How many entries a timeline keeps, the newest ones.
 pub(crate) const TIMELINE_MAX: usize = 100;
@@ -19,8 +19,8 @@ pub struct TimelineEntry {
     pub key: TimelineKey,
     /// When it happened, to the millisecond.
     pub timestamp: Timestamp,
-    /// The member who did it; `None` if a check did.
-    pub user: Option<UserId>,
+    /// Who did it; `None` if a check did.
+    pub by: Option<Responder>,
 }
 
 /// What can happen to an issue.
@@ -30,7 +30,7 @@ pub struct TimelineEntry {
 pub enum TimelineKey {
     /// It opened, or opened again.
     Opened,
-    /// A member acknowledged it.
+    /// Somebody acknowledged it.
     Acknowledged,
     /// It was resolved.
     Resolved,
@@ -44,12 +44,14 @@ pub struct Timeline(Vec<TimelineEntry>);
 impl From<Lifecycle> for TimelineEntry {
     /// The entry for the state that an issue has reached.
     fn from(lifecycle: Lifecycle) -> Self {
-        let (key, timestamp, user) = match lifecycle {
+        let (key, timestamp, by) = match lifecycle {
             Lifecycle::Open { opened_at } => (TimelineKey::Opened, opened_at, None),
             Lifecycle::Acknowledged { at, by, .. } => (TimelineKey::Acknowledged, at, Some(by)),
-            Lifecycle::Resolved { at, by, .. } => (TimelineKey::Resolved, at, by),
+            Lifecycle::Resolved { at, by, .. } => {
+                (TimelineKey::Resolved, at, by.map(Responder::Member))
+            }
         };
-        Self { key, timestamp, user }
+        Self { key, timestamp, by }
     }
 }
 
@@ -124,20 +126,27 @@ pub(super) fn split_instant(bytes: &[u8]) -> Option<(Timestamp, &[u8])> {
     Some((Timestamp::from_millisecond(millis).ok()?, rest))
 }
 
-/// Flag in the first byte of a stored entry, next to the key: a user follows.
+/// Flag in the first byte of a stored entry, next to the key: the id of a user follows.
 const HAS_USER: u8 = 0x80;
+/// The same for the id of a channel.
+const HAS_CHANNEL: u8 = 0x40;
 /// Bytes of a stored instant: milliseconds since the epoch, as in ids.
 const MILLIS: usize = 6;
 
-/// An entry is a byte for the key, [`MILLIS`] bytes for the instant, and 16 bytes for the user, if there is one.
+/// An entry is a byte for the key, [`MILLIS`] bytes for the instant, and the 16
+/// bytes of an id if a person did it.
 impl Serialize for Timeline {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut bytes = Vec::new();
         for entry in &self.0 {
-            let user = entry.user.map_or(0, |_| HAS_USER);
-            bytes.push(entry.key as u8 | user);
+            let (flag, id) = match entry.by {
+                None => (0, None),
+                Some(Responder::Member(user)) => (HAS_USER, Some(user.0)),
+                Some(Responder::Reader { channel }) => (HAS_CHANNEL, Some(channel.0)),
+            };
+            bytes.push(entry.key as u8 | flag);
             bytes.extend(packed_instant(entry.timestamp));
-            bytes.extend(entry.user.iter().flat_map(|user| user.as_uuid().into_bytes()));
+            bytes.extend(id.iter().flat_map(|id| id.into_bytes()));
         }
         serializer.serialize_bytes(&bytes)
     }
@@ -161,14 +170,20 @@ fn read(bytes: &[u8]) -> Option<(TimelineEntry, &[u8])> {
     let (&first, bytes) = bytes.split_first()?;
     let key = [TimelineKey::Opened, TimelineKey::Acknowledged, TimelineKey::Resolved]
         .into_iter()
-        .find(|key| *key as u8 == first & !HAS_USER)?;
+        .find(|key| *key as u8 == first & !(HAS_USER | HAS_CHANNEL))?;
     let (timestamp, mut bytes) = split_instant(bytes)?;
-    let mut user = None;
-    if first & HAS_USER != 0 {
+    let mut by = None;
+    if first & (HAS_USER | HAS_CHANNEL) != 0 {
         let (id, rest) = bytes.split_first_chunk()?;
-        (user, bytes) = (Some(UserId(Uuid::from_bytes(*id))), rest);
+        let id = Uuid::from_bytes(*id);
+        let is_member = first & HAS_USER != 0;
+        by = Some(match is_member {
+            true => Responder::Member(UserId(id)),
+            false => Responder::Reader { channel: ChannelId(id) },
+        });
+        bytes = rest;
     }
-    Some((TimelineEntry { key, timestamp, user }, bytes))
+    Some((TimelineEntry { key, timestamp, by }, bytes))
 }
 
 #[cfg(test)]
@@ -204,7 +219,11 @@ mod tests {
         let timeline = [open, taken, over, over.reopen(at(4)).expect("resolved"), by_hand]
             .into_iter()
             .fold(Timeline::default(), |timeline, lifecycle| timeline.then(lifecycle));
-        let entry = |key, minute, user| TimelineEntry { key, timestamp: at(minute), user };
+        let entry = |key, minute, user: Option<UserId>| TimelineEntry {
+            key,
+            timestamp: at(minute),
+            by: user.map(Responder::Member),
+        };
         let expected = [
             entry(TimelineKey::Opened, 0, None),
             entry(TimelineKey::Acknowledged, 1, Some(user())),

@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 use vedette_domain::accounts::account::User;
 use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent};
-use vedette_domain::id::UserId;
+use vedette_domain::id::{ChannelId, UserId};
+use vedette_domain::issues::Responder;
 
 use super::{UserResource, wire_time};
 
@@ -17,11 +18,15 @@ pub struct AuditEntryResource<'a> {
     /// When it happened.
     #[serde(serialize_with = "wire_time")]
     timestamp: Timestamp,
-    /// Who did it: `user`, `operator` (the command line of the service), `reader` (a link in an email) or
+    /// Who did it: `user`, `operator` (the command line of the service), `reader` (a link in a message) or
     /// `service` (the selector of a status page).
     actor: &'static str,
     /// The user, if a user did it whose account still exists.
     user: Option<UserResource>,
+    /// The channel with the message, if somebody followed a link to an issue. Omitted otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "ChannelId", default))]
+    channel_uuid: Option<ChannelId>,
     /// What was done.
     event: &'a AuditEvent,
 }
@@ -32,9 +37,15 @@ impl<'a> AuditEntryResource<'a> {
         let (actor, user) = match entry.actor {
             Actor::User(user) => ("user", users.get(&user)),
             Actor::Operator => ("operator", None),
-            Actor::Reader => ("reader", None),
+            Actor::Reader | Actor::ReaderOf(_) => ("reader", None),
             Actor::Service => ("service", None),
         };
-        Self { timestamp: entry.at, actor, user: user.map(UserResource::from), event: &entry.event }
+        Self {
+            timestamp: entry.at,
+            actor,
+            user: user.map(UserResource::from),
+            channel_uuid: entry.actor.responder().and_then(Responder::channel),
+            event: &entry.event,
+        }
     }
 }

@@ -52,6 +52,11 @@ pub struct ChannelResource<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "NonZeroU32", default))]
     repeat_minutes: Option<NonZeroU32>,
+    /// An addition to the specification: whether openings and reminders leave out the link with which everybody who
+    /// reads them can acknowledge or snooze the issue without signing in. Omitted if false.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "schema", schemars(default))]
+    without_links: bool,
     /// An addition to the specification: the document that manages it; omitted if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "ManagedBy", default))]
@@ -155,8 +160,15 @@ impl<'a> ChannelResource<'a> {
         state: &'a ChannelState,
         waiting: &'a [WaitingDelivery],
     ) -> Self {
-        let Filter { events, tools, severities, selector, delay_minutes, repeat_minutes } =
-            &channel.filter;
+        let Filter {
+            events,
+            tools,
+            severities,
+            selector,
+            delay_minutes,
+            repeat_minutes,
+            without_links,
+        } = &channel.filter;
         let disabled = channel.disabled.as_ref().or(state.disabled.as_ref());
         let disabled = disabled.map(|Disabled { at, reason }| DisabledResource { at: *at, reason });
         let last_test = state.last_test.as_ref();
@@ -184,6 +196,7 @@ impl<'a> ChannelResource<'a> {
             managed_by: channel.managed_by.as_ref(),
             delay_minutes: *delay_minutes,
             repeat_minutes: *repeat_minutes,
+            without_links: *without_links,
             state: Standing::of(channel, state),
             confirmed_at: channel.since,
             disabled,

@@ -10,11 +10,11 @@ use vedette_domain::checks::check::Check;
 use vedette_domain::checks::pointer::{CheckPointer, Latest};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::CheckSource;
-use vedette_domain::id::{CheckId, IssueId, TeamId, UserId};
+use vedette_domain::id::{ChannelId, CheckId, IssueId, TeamId, UserId};
 use vedette_domain::issues::note::Note;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::issues::{
-    Fingerprint, IssueStatus, Lifecycle, Severity, TimelineEntry, TimelineKey,
+    Fingerprint, IssueStatus, Lifecycle, Responder, Severity, TimelineEntry, TimelineKey,
 };
 use vedette_store::{IssueWithSite, TeamWithSettings};
 
@@ -91,8 +91,13 @@ struct TimelineResource {
     /// When it happened.
     #[serde(serialize_with = "wire_time")]
     timestamp: Timestamp,
-    /// Who did it; null if a check did.
+    /// Who did it; null if a check did, or a reader of a message.
     user: Option<UserResource>,
+    /// An addition to the specification: the channel with the message, if one of its readers followed a link to
+    /// acknowledge the issue. Omitted otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "ChannelId", default))]
+    channel_uuid: Option<ChannelId>,
 }
 
 /// What a member wrote about an issue.
@@ -147,8 +152,8 @@ impl IssueResource {
 
     /// The people who are shown with an issue.
     pub fn users(issue: &Issue) -> impl Iterator<Item = UserId> {
-        let acknowledged = issue.lifecycle.acknowledgement().map(|taken| taken.by);
-        let timeline = issue.timeline.entries().iter().filter_map(|entry| entry.user);
+        let acknowledged = issue.lifecycle.acknowledgement().and_then(|taken| taken.by.member());
+        let timeline = issue.timeline.entries().iter().filter_map(|entry| entry.by?.member());
         let notes = issue.notes.iter().map(|note| note.by);
         timeline.chain(acknowledged).chain(resolution(issue).and_then(|(_, by)| by)).chain(notes)
     }
@@ -168,7 +173,8 @@ impl IssueResource {
         let entry = |entry: &TimelineEntry| TimelineResource {
             key: entry.key,
             timestamp: entry.timestamp,
-            user: entry.user.and_then(user),
+            user: entry.by.and_then(|by| user(by.member()?)),
+            channel_uuid: entry.by.and_then(Responder::channel),
         };
         let note = |note: &Note| NoteResource {
             note: note.text.clone(),
@@ -190,7 +196,7 @@ impl IssueResource {
             site: SiteResource::new(site, team, links),
             check,
             previous_check: previous,
-            acknowledged_by: acknowledged.and_then(|taken| user(taken.by)),
+            acknowledged_by: acknowledged.and_then(|taken| user(taken.by.member()?)),
             resolved_by: resolved.and_then(|(_, by)| user(by?)),
             timeline: issue.timeline.entries().iter().map(entry).collect(),
             notes: issue.notes.iter().map(note).collect(),

@@ -76,7 +76,7 @@ impl<'a> OutageResource<'a> {
             seconds: outage.problem().lasted(now).as_secs(),
             cause: outage.cause,
             detail: &outage.detail,
-            acknowledged_by: acknowledged.and_then(|taken| user(taken.by)),
+            acknowledged_by: acknowledged.and_then(|taken| user(taken.by.member()?)),
             acknowledged_at: acknowledged.map(|taken| taken.at),
             resolved_by: resolved_by.and_then(user),
         }

@@ -98,7 +98,7 @@ impl Alerts {
         }
         let shown = listed.iter().filter_map(|row| found.remove(&row.id)).collect::<Vec<_>>();
         let taken = shown.iter().filter_map(|of| of.issue.lifecycle.acknowledgement());
-        let takers: Vec<_> = taken.map(|taken| taken.by).collect();
+        let takers: Vec<_> = taken.filter_map(|taken| taken.by.member()).collect();
         let users = store.users(takers).await?;
         let is_more_critical = others.iter().any(|issue| issue.severity() == Severity::Critical);
         Ok(Self { together, shown, more: others.len(), is_more_critical, users })
@@ -185,7 +185,7 @@ fn one(
     let look = Look::from(issue.severity());
     let leads = is_first && issue.severity() == Severity::Critical;
     let taken = issue.lifecycle.acknowledgement();
-    let by = taken.and_then(|taken| alerts.users.get(&taken.by));
+    let by = taken.and_then(|taken| alerts.users.get(&taken.by.member()?));
     let headline = words::headline(issue, site, clock.now);
     html! {
         li class={ @if leads { "lead " } (look.class()) } {

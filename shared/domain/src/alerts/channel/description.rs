@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use super::secret::{AccessToken, MaskedUrl, SecretUrl};
 use super::{EventKind, Filter};
 use crate::checks::tool::Tool;
-use crate::input::{InputField, ListRule, MinutesRule, input, line};
+use crate::input::{FlagRule, InputField, ListRule, MinutesRule, input, line};
 use crate::issues::Severity;
 use crate::name::NAME_MAX;
 use crate::sites::selector::Selector;
@@ -127,6 +127,11 @@ input! {
         #[form("Repeat", "Minutes between reminders until somebody acknowledges the issue. Leave it empty for the team’s reminders.")]
         #[option("repeat", "MINUTES")]
         repeat_minutes: Clearable<NonZeroU32> = MinutesRule(TIME_MAX_MINUTES);
+        /// An addition to the specification: whether openings and reminders leave out the link with which everybody who
+        /// reads them can acknowledge or snooze the issue without signing in. Only for channels that people read.
+        #[form("Leave out the link to acknowledge or snooze without signing in")]
+        #[option("without-links")]
+        without_links: Optional<bool> = FlagRule, or false;
     }
 }
 
@@ -143,6 +148,7 @@ impl ChannelInput {
             selector: self.selector.clone(),
             delay_minutes: self.delay_minutes,
             repeat_minutes: self.repeat_minutes,
+            without_links: self.without_links,
         }
     }
 }
@@ -157,6 +163,7 @@ impl ChannelEdit {
             selector: self.selector.clone().unwrap_or_else(|| before.selector.clone()),
             delay_minutes: self.delay_minutes.unwrap_or(before.delay_minutes),
             repeat_minutes: self.repeat_minutes.unwrap_or(before.repeat_minutes),
+            without_links: self.without_links.unwrap_or(before.without_links),
         }
     }
 }

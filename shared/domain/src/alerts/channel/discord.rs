@@ -82,7 +82,16 @@ pub fn message(alert: &Alert) -> Vec<u8> {
     let description = escaped(&description, TEXT);
     let mut left = TOTAL - length(&title) - length(&description);
     let mut fields = Vec::new();
-    for (label, value) in alert.details().take(FIELDS) {
+    if let Some(link) = &alert.respond {
+        let (name, value) = ("Respond", format!("[{}]({})", link.text, link.url));
+        if let Some(rest) = left.checked_sub(length(name) + length(&value))
+            && length(&value) <= FIELD_VALUE
+        {
+            left = rest;
+            fields.push(json!({ "name": name, "value": value }));
+        }
+    }
+    for (label, value) in alert.details().take(FIELDS - fields.len()) {
         let Some(room) = left.checked_sub(length(label)) else { break };
         let value = escaped(value, room.min(FIELD_VALUE));
         // Discord would refuse the whole message because of an empty detail.

@@ -9,7 +9,7 @@ use super::description::{KindDescription, Room, TargetField, UrlInput};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::SecretUrl;
 use crate::alerts::text::{cut, entity, escape};
-use crate::alerts::{Alert, Thread};
+use crate::alerts::{Alert, Link, Thread};
 use crate::input::Input as _;
 
 /// Its domain.
@@ -31,7 +31,7 @@ const FRAME: usize = 1_000;
 const LINE_BREAK: &str = "<br>";
 
 // Google Chat accepts 32,000 bytes.
-const _: () = assert!(TITLE + LINES + DETAILS + NOTES + URL + FRAME < 32_000);
+const _: () = assert!(TITLE + LINES + DETAILS + NOTES + 2 * URL + FRAME < 32_000);
 
 /// An incoming webhook of a space of Google Chat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,10 +88,14 @@ pub fn message(alert: &Alert) -> Vec<u8> {
     let texts = texts.filter(|(text, _)| !text.is_empty());
     let mut widgets: Vec<Value> =
         texts.map(|(text, limit)| paragraph(html(&cut(&text, limit, size)))).collect();
-    if let Some(link) = alert.link.as_ref().filter(|link| link.url.len() <= URL) {
+    let links = alert.links().filter(|link| link.url.len() <= URL);
+    let button = |link: &Link| {
         let open = json!({ "openLink": { "url": link.url } });
-        let button = json!({ "text": link.text, "onClick": open });
-        widgets.push(json!({ "buttonList": { "buttons": [button] } }));
+        json!({ "text": link.text, "onClick": open })
+    };
+    let buttons: Vec<Value> = links.map(button).collect();
+    if !buttons.is_empty() {
+        widgets.push(json!({ "buttonList": { "buttons": buttons } }));
     }
     let card = json!({ "sections": [{ "widgets": widgets }] });
     let mut body = json!({

@@ -8,8 +8,8 @@ use super::chat::{Chat, ChatMessage};
 use super::description::{KindDescription, Room, TargetEdit, TargetField};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::SecretUrl;
-use crate::alerts::text::{cut, json_size};
-use crate::alerts::{Alert, Tone};
+use crate::alerts::text::{cut, json_size, paragraphs};
+use crate::alerts::{Alert, Link, Tone};
 use crate::input::{Input as _, TextRule, input};
 
 /// The end of the path of a server's messages.
@@ -20,6 +20,8 @@ const TOKEN: &str = "token";
 const TITLE: usize = 512;
 /// Bytes in a message, as JSON.
 const MESSAGE: usize = 8_000;
+/// Bytes of the link after it. A longer one is left out.
+const URL: usize = 1_024;
 /// Bytes that the lines about many issues may take, so that the rest of the message has room.
 const LINES: usize = 6_000;
 
@@ -105,9 +107,12 @@ fn parts(url: &SecretUrl) -> Option<(Url, String)> {
 /// The body of the request.
 pub fn message(alert: &Alert) -> Vec<u8> {
     let alert = alert.tamed();
+    // A click leads to only one of the links.
+    let respond = alert.respond.as_ref().map(Link::plain).filter(|link| link.len() <= URL);
+    let text = cut(&alert.plain(), MESSAGE, json_size);
     let mut body = json!({
         "title": cut(&alert.title(), TITLE, json_size),
-        "message": cut(&alert.plain(), MESSAGE, json_size),
+        "message": paragraphs([text, respond.unwrap_or_default()]),
         "priority": priority(alert.tone()),
     });
     if let Some(link) = &alert.link {

@@ -107,7 +107,7 @@ fn is_room(text: &str) -> bool {
 pub fn body(alert: &Alert, opening: Option<&Handle>) -> Vec<u8> {
     let alert = alert.tamed();
     let text = cut(&alert.plain(), LINES, json_size);
-    let text = paragraphs([alert.title(), text, alert.plain_link()]);
+    let text = paragraphs([alert.title(), text, alert.plain_links()]);
     // Names in the text must not notify anybody.
     let mut body =
         json!({ "msgtype": "m.text", "body": cut(&text, TEXT, json_size), "m.mentions": {} });

@@ -71,7 +71,7 @@ pub fn message(alert: &Alert) -> Vec<u8> {
     let attachment = json!({
         "fallback": unmentioned(&cut(&title, NOTIFICATION, |_| 1)),
         "color": color(alert.tone()),
-        "text": paragraphs([heading, text, alert.plain_link()]),
+        "text": paragraphs([heading, text, alert.plain_links()]),
     });
     json!({ "attachments": [attachment] }).to_string().into_bytes()
 }

@@ -4,14 +4,15 @@
 //! A message is plain text unless it says that it is Markdown.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::chat::{Chat, ChatMessage};
 use super::description::{KindDescription, Room, TargetEdit, TargetField};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::{AccessToken, SecretUrl};
+use crate::alerts::reader_link::{RESPONSE, ReaderResponse};
 use crate::alerts::text::{cut, json_size};
-use crate::alerts::{Alert, Tone};
+use crate::alerts::{Alert, Link, Tone};
 use crate::input::{Input as _, TextRule, input};
 
 /// The server of a topic that is given only by its name.
@@ -25,13 +26,13 @@ const MESSAGE: usize = 4_096;
 const LINES: usize = 3_600;
 /// Bytes in a title.
 const TITLE: usize = 1_024;
-/// Bytes in the URL that a click leads to.
-const CLICK: usize = 1_024;
+/// Bytes in the URL that a click leads to. Those of the buttons have no more.
+const CLICK: usize = 768;
 /// Bytes of the parts that all requests share.
-const FRAME: usize = 256;
+const FRAME: usize = 512;
 
 // All lengths are lengths in JSON. ntfy accepts JSON that is up to twice as long as the longest message.
-const _: () = assert!(TOPIC + MESSAGE + TITLE + CLICK + FRAME < 2 * MESSAGE);
+const _: () = assert!(TOPIC + MESSAGE + TITLE + 3 * CLICK + FRAME < 2 * MESSAGE);
 
 /// A topic of an ntfy server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -132,9 +133,22 @@ pub fn message(alert: &Alert, topic: &str) -> Vec<u8> {
         "priority": priority(alert.tone()),
         "tags": [tag(alert.tone())],
     });
-    let link = alert.link.as_ref().map(|link| link.url.as_str());
-    if let Some(url) = link.filter(|url| url.chars().map(json_size).sum::<usize>() <= CLICK) {
-        body["click"] = Value::from(url);
+    let fits = |link: &&Link| link.url.chars().map(json_size).sum::<usize>() <= CLICK;
+    if let Some(link) = alert.link.as_ref().filter(fits) {
+        body["click"] = link.url.as_str().into();
+    }
+    if let Some(Link { url, .. }) = alert.respond.as_ref().filter(|link| fits(link)) {
+        let response = ReaderResponse::Acknowledge;
+        body["actions"] = json!([
+            {
+                "action": "http",
+                "label": "Acknowledge",
+                "url": format!("{url}&{RESPONSE}={}", response.as_str()),
+                "method": "POST",
+                "clear": true,
+            },
+            { "action": "view", "label": "Snooze", "url": url },
+        ]);
     }
     body.to_string().into_bytes()
 }

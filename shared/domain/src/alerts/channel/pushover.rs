@@ -163,7 +163,9 @@ pub fn message(alert: &Alert) -> Value {
         body["retry"] = RETRY.into();
         body["expire"] = EXPIRE.into();
     }
-    if let Some(link) = alert.link.as_ref().filter(|link| link.url.chars().count() <= URL) {
+    // A message has only one link. Where people respond to an issue, they can also open it.
+    let links = alert.respond.iter().chain(&alert.link);
+    if let Some(link) = links.into_iter().find(|link| link.url.chars().count() <= URL) {
         body["url"] = link.url.as_str().into();
         body["url_title"] = link.text.into();
     }

@@ -98,12 +98,13 @@ pub fn message(alert: &Alert) -> Vec<u8> {
     if let Some(runbook) = &alert.runbook {
         section(plain(&format!("Notes: {runbook}"), SECTION));
     }
-    if let Some(link) = &alert.link {
+    let links = alert.links().map(|link| {
         let url = escape(&link.url.replace('|', "%7C"));
-        let text = format!("<{url}|{}>", escape(link.text));
-        if text.len() <= SECTION {
-            section(json!({ "type": "mrkdwn", "text": text, "verbatim": true }));
-        }
+        format!("<{url}|{}>", escape(link.text))
+    });
+    let links = links.collect::<Vec<_>>().join(" · ");
+    if !links.is_empty() && links.len() <= SECTION {
+        section(json!({ "type": "mrkdwn", "text": links, "verbatim": true }));
     }
     let details: Vec<_> =
         alert.details().map(|(label, value)| format!("{label}: {value}")).collect();

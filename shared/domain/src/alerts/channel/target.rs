@@ -376,16 +376,19 @@ impl ChannelKind {
         }
     }
 
-    /// Refuses what only other channels have: times for a program, which gets each event when it happens, and events
-    /// that the kind has no use for.
+    /// Refuses what only other channels have: times and links for a program, which gets each event when it happens, and
+    /// events that the kind has no use for.
     fn refuse_unfit(self, filter: &Filter, errors: &mut Errors) {
         for event in filter.events.iter().filter(|event| !self.events().contains(event)) {
             let label = self.description().label;
             errors.push("events", format!("A channel of type {label} gets no {event} events."));
         }
-        let times =
-            [("delay_minutes", filter.delay_minutes), ("repeat_minutes", filter.repeat_minutes)];
-        for (field, _) in times.iter().filter(|(_, time)| time.is_some() && !self.is_for_people()) {
+        let for_people = [
+            ("delay_minutes", filter.delay_minutes.is_some()),
+            ("repeat_minutes", filter.repeat_minutes.is_some()),
+            ("without_links", filter.without_links),
+        ];
+        for (field, _) in for_people.iter().filter(|(_, is_set)| *is_set && !self.is_for_people()) {
             let why = format!("The {field} field is only for channels that people read.");
             errors.push(*field, why);
         }

@@ -12,7 +12,7 @@ use super::description::{KindDescription, Room, TargetField, UrlInput};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::SecretUrl;
 use crate::alerts::text::cut;
-use crate::alerts::{Alert, Tone};
+use crate::alerts::{Alert, Link, Tone};
 use crate::input::Input as _;
 
 /// Bytes in a message.
@@ -119,9 +119,11 @@ pub fn message(alert: &Alert) -> Vec<u8> {
         "msteams": { "width": "Full" },
         "body": body,
     });
-    if let Some(link) = &alert.link {
-        let action = json!({ "type": "Action.OpenUrl", "title": link.text, "url": link.url });
-        card["actions"] = Value::from(vec![action]);
+    let action =
+        |link: &Link| json!({ "type": "Action.OpenUrl", "title": link.text, "url": link.url });
+    let actions: Vec<Value> = alert.links().map(action).collect();
+    if !actions.is_empty() {
+        card["actions"] = Value::from(actions);
     }
     let message = json!({
         "type": "message",

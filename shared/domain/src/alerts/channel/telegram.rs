@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use url::Url;
 
 use super::chat::{Chat, ChatMessage};
 use super::description::{KindDescription, Room, TargetEdit, TargetField};
@@ -10,7 +11,7 @@ use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::{AccessToken, SecretUrl};
 use crate::alerts::handle::Handle;
 use crate::alerts::text::{cut, paragraphs, unmentioned};
-use crate::alerts::{Alert, Tone};
+use crate::alerts::{Alert, Link, Tone};
 use crate::input::{Input as _, TextRule, input};
 
 /// The server of the Bot API. People may host their own.
@@ -22,12 +23,12 @@ const DOMAINS: &[&str] = &["api.telegram.org"];
 const MESSAGE: usize = 4_096;
 /// Characters in the title.
 const TITLE: usize = 512;
-/// Characters of the URL at the end. A longer one is left out.
+/// Characters of a URL. A link with a longer one is left out.
 const URL: usize = 512;
 /// Characters between these parts, and in the text before the URL.
 const FRAME: usize = 64;
 /// Characters that the lines about many issues may take.
-const LINES: usize = MESSAGE - TITLE - URL - FRAME;
+const LINES: usize = MESSAGE - TITLE - 2 * URL - FRAME;
 
 /// A chat in which a bot posts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,19 +121,36 @@ fn is_chat(text: &str) -> bool {
     }
 }
 
+/// Whether a button may lead to a URL. Telegram refuses a message with a button to a host such as `localhost`.
+fn is_public(url: &str) -> bool {
+    let url = Url::parse(url).ok();
+    let host = url.as_ref().and_then(Url::domain).map(|host| host.trim_end_matches('.'));
+    let (_, top) = host.and_then(|host| host.rsplit_once('.')).unwrap_or_default();
+    !top.is_empty() && !PRIVATE.contains(&top)
+}
+
+/// Top-level domains of private networks.
+const PRIVATE: [&str; 6] = ["home", "internal", "lan", "local", "localhost", "test"];
+
 /// The body of the request.
 pub fn body(alert: &Alert, chat: &str, opening: Option<&Handle>) -> Vec<u8> {
     let alert = alert.tamed();
     let title = cut(&unmentioned(&alert.title()), TITLE, char::len_utf16);
-    // A button would look better, but Telegram refuses the message if it leads to a host such as `localhost`.
-    let link = Some(alert.plain_link()).filter(|link| link.len() <= URL).unwrap_or_default();
+    let fits = |link: &&Link| link.url.len() <= URL;
+    let (buttons, links): (Vec<&Link>, Vec<&Link>) =
+        alert.links().filter(fits).partition(|link| is_public(&link.url));
+    let links = links.into_iter().map(Link::plain).collect::<Vec<_>>().join("\n");
     let text = cut(&unmentioned(&alert.plain()), LINES, char::len_utf16);
     let mut body = json!({
         "chat_id": chat,
-        "text": paragraphs([title, text, link]),
+        "text": paragraphs([title, text, links]),
         "link_preview_options": { "is_disabled": true },
         "disable_notification": !matches!(alert.tone(), Tone::Critical | Tone::Warning | Tone::Neutral),
     });
+    if !buttons.is_empty() {
+        let buttons = buttons.iter().map(|link| json!({ "text": link.text, "url": link.url }));
+        body["reply_markup"] = json!({ "inline_keyboard": [buttons.collect::<Vec<_>>()] });
+    }
     if let Some(id) = opening.and_then(|opening| opening.as_str().parse::<i64>().ok()) {
         // If somebody has deleted the message, this one is sent without it.
         let reply = json!({ "message_id": id, "allow_sending_without_reply": true });

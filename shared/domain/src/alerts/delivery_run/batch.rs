@@ -68,11 +68,11 @@ impl AlertBatch {
 }
 
 impl ReadyNews {
-    /// The user who acknowledged or resolved the issues.
+    /// The member who acknowledged or resolved the issue.
     pub(super) fn decided_by(&self) -> Option<UserId> {
         let lifecycle = self.issue.lifecycle;
         match self.news {
-            News::StillActive { .. } => lifecycle.acknowledgement().map(|taken| taken.by),
+            News::StillActive { .. } => lifecycle.acknowledgement()?.by.member(),
             News::Resolved { .. } | News::Missed { .. } => lifecycle.resolved_by(),
             News::Opened { .. } => None,
         }
@@ -95,10 +95,14 @@ impl ReadyNews {
             site,
             team: context.team,
             zone: context.zone,
-            acknowledged_by: issue.lifecycle.acknowledgement().and_then(|taken| name(taken.by)),
+            acknowledged_by: issue
+                .lifecycle
+                .acknowledgement()
+                .and_then(|taken| name(taken.by.member()?)),
             resolved_by: issue.lifecycle.resolved_by().and_then(name),
             base_url: context.pages_base.filter(|_| !is_deleted),
             ended,
+            channel: Some(context.channel),
         }
     }
 }
