@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 use vedette_domain::alerts::AlertKind;
 use vedette_domain::alerts::channel::{Channel, EventKind, Filter, Target};
 use vedette_domain::alerts::channel_state::LEASE;
+use vedette_domain::alerts::latency::Quantile;
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::id::{IssueId, SiteId};
+use vedette_domain::id::{ChannelId, IssueId, SiteId};
 use vedette_domain::issues::{Fingerprint, record};
 use vedette_domain::message::{AlertMessage, Message};
 use vedette_domain::sites::selector::Selector;
@@ -985,3 +986,112 @@ async fn lost_alert_messages_are_redelivered() {
     assert_eq!(to(&received, &people), ["DOWN: site.test"]);
     assert_eq!(to(&received, &program), ["issue.opened"]);
 }
+
+#[tokio::test]
+async fn the_time_to_notify_of_an_opening_is_counted_unless_it_was_held_back() {
+    let scene = Scene::start().await;
+    let people = scene.add_channel("people", chat()).await;
+    let program = scene.add_channel("program", webhook()).await;
+    let delayed = Filter { delay_minutes: NonZeroU32::new(10), ..Filter::default() };
+    let delayed = scene.add_filtered("delayed", chat(), delayed).await;
+    let counts = async || {
+        let channels = [&people, &program, &delayed].map(ChannelRef::from);
+        let states = scene.service.test.app.store.states_of_channels(&channels).await;
+        let now = scene.service.test.now();
+        let states = states.expect("read");
+        states.iter().map(|state| state.latencies.count(now)).collect::<Vec<_>>()
+    };
+    let site = scene.watch().await;
+    scene.turn(site, 503).await;
+    assert_eq!(counts().await, [1, 1, 0]);
+    scene.service.advance_minutes(10);
+    scene.redeliver().await;
+    assert!(!to(&scene.service.receivers.take(), &delayed).is_empty());
+    scene.turn(site, 200).await;
+    assert_eq!(counts().await, [1, 1, 0], "a resolution is no opening, and a delay is a rule");
+
+    // A receiver that fails is slow.
+    let down = SendOutcome::Retry { after: None, why: "HTTP 500".to_owned() };
+    scene.service.receivers.answer(people.id, down);
+    scene.turn(site, 503).await;
+    assert_eq!(counts().await, [1, 2, 0]);
+    scene.service.receivers.answer(people.id, SendOutcome::DELIVERED);
+    scene.service.advance_minutes(3);
+    scene.redeliver().await;
+    assert_eq!(counts().await, [2, 2, 0]);
+    let place = ChannelRef::from(&people);
+    let states = scene.service.test.app.store.states_of_channels(&[place]).await.expect("read");
+    let slow = states[0].latencies.quantile(99, scene.service.test.now());
+    assert_eq!(slow, Some(Quantile::Within(300)));
+    scene.turn(site, 200).await;
+
+    let quiet = json!({ "enabled": true, "starts_at": "00:00", "ends_at": "23:59" });
+    scene.escalate(&json!({ "quiet_time": quiet })).await;
+    scene.turn(site, 503).await;
+    scene.escalate(&json!({ "quiet_time": { "enabled": false } })).await;
+    scene.redeliver().await;
+    assert_eq!(counts().await, [2, 2, 0], "quiet time held it back");
+}
+
+#[tokio::test]
+async fn a_channel_gets_a_test_every_week_at_the_hour_that_its_owner_chose() {
+    let scene = Scene::start().await;
+    let client = scene.client();
+    let path = format!("/teams/{}/channels", scene.owner.team);
+    let url = "https://hooks.slack.com/services/T/B/x";
+    // The tests begin on a Friday at 9:54.
+    let new = json!({ "kind": "slack", "url": url, "name": "Ops", "weekly_test": "fri 12:00" });
+    let added = client.post(&path, &new).await;
+    assert_eq!(added.body["data"]["weekly_test"], "Fri 12:00");
+    let path = format!("{path}/{}", added.data("uuid"));
+    let received = async |minutes: i64| {
+        scene.service.advance_minutes(minutes);
+        scene.redeliver().await;
+        scene.service.receivers.take_lines()
+    };
+    let waiting = async || client.get(&path).await.body["data"]["waiting"].clone();
+    scene.service.deliver_alerts().await;
+    assert_eq!(received(125).await, [""; 0]);
+    assert_eq!(waiting().await, json!([]), "nobody waits for it");
+    assert_eq!(client.post(&format!("{path}/resend"), &json!({})).await.status, 200);
+    assert_eq!(received(0).await, [""; 0], "nor is it sent earlier");
+    assert_eq!(received(1).await, ["TEST: Ops"]);
+    assert_eq!(received(WEEK - 1).await, [""; 0]);
+    assert_eq!(received(1).await, ["TEST: Ops"]);
+
+    // One that fails is a failure of the channel, and is sent again.
+    let channel = ChannelId::parse(&added.data("uuid")).expect("an id");
+    let down = SendOutcome::Retry { after: None, why: "HTTP 500".to_owned() };
+    scene.service.receivers.answer(channel, down);
+    assert_eq!(received(WEEK).await, ["TEST: Ops"]);
+    let shown = client.get(&path).await.body["data"].clone();
+    assert_eq!(
+        (&shown["state"], &shown["waiting"][0]["what"]),
+        (&json!("failing"), &json!("test"))
+    );
+    scene.service.receivers.answer(channel, SendOutcome::DELIVERED);
+    assert_eq!(received(1).await, ["TEST: Ops"]);
+    assert_eq!(waiting().await, json!([]));
+
+    // If the service was stopped at that hour, or the channel is off, there is none.
+    assert_eq!(received(WEEK + 62).await, [""; 0]);
+    client.post(&format!("{path}/disable"), &json!({})).await;
+    assert_eq!(received(WEEK - 62).await, [""; 0]);
+    client.post(&format!("{path}/enable"), &json!({})).await;
+    assert_eq!(received(0).await, [""; 0]);
+    assert_eq!(received(WEEK - 1).await, ["TEST: Ops"]);
+
+    client.patch(&path, &json!({ "weekly_test": "Fri 13:00" })).await;
+    assert_eq!(received(0).await, [""; 0]);
+    assert_eq!(received(WEEK).await, [""; 0]);
+    assert_eq!(received(60).await, ["TEST: Ops"]);
+    client.patch(&path, &json!({ "weekly_test": null })).await;
+    assert_eq!(received(0).await, [""; 0]);
+    assert_eq!(received(WEEK).await, [""; 0]);
+    let place = ChannelRef { team: scene.owner.team, id: channel };
+    let deliveries = scene.service.test.app.store.deliveries(place).await.expect("read");
+    assert!(deliveries.queued.is_empty(), "{:?}", deliveries.queued);
+}
+
+/// Minutes in a week.
+const WEEK: i64 = 7 * 24 * 60;

@@ -1,8 +1,8 @@
 //! The links in messages with which their readers respond to an issue without signing in.
 
 use jiff::SignedDuration;
-use lambda_http::http::header::ORIGIN;
 use lambda_http::http::HeaderValue;
+use lambda_http::http::header::ORIGIN;
 use serde_json::json;
 use vedette_domain::accounts::audit::{Actor, AuditEvent};
 use vedette_domain::alerts::channel::{Channel, Filter};
@@ -33,7 +33,7 @@ impl Outage {
     async fn announced() -> Self {
         let (mut service, owner) = Service::with_team().await;
         service.test.app.service.base_url = Some(BASE.to_owned());
-        let channel = 
+        let channel =
             add_channel(&service.test.app, owner.team, ("Ops", chat()), Filter::default()).await;
         let (target, issue) = broken(&service, &owner).await;
         let link = link_in_message(&service).await;
@@ -77,7 +77,10 @@ async fn a_reader_acknowledges_an_issue_without_signing_in() {
     let client = outage.service.client(&outage.owner);
     let shown = client.get(&format!("/issues/{}", outage.issue)).await;
     let issue = &shown.body["data"];
-    assert_eq!((&issue["status"], &issue["acknowledged_by"]), (&json!("acknowledged"), &json!(null)));
+    assert_eq!(
+        (&issue["status"], &issue["acknowledged_by"]),
+        (&json!("acknowledged"), &json!(null))
+    );
     let entry = &issue["timeline"][1];
     let channel = json!(outage.channel.id);
     assert_eq!((&entry["user"], &entry["channel_uuid"]), (&json!(null), &channel));
@@ -104,6 +107,16 @@ async fn a_reader_acknowledges_an_issue_without_signing_in() {
     assert!(text(said(&log)).contains("a reader of the channel Ops"), "{}", text(said(&log)));
     let outages = browser.get(&format!("/teams/{}/outages", outage.owner.team)).await;
     assert!(text(said(&outages)).contains("A reader of a message"), "{}", text(said(&outages)));
+}
+
+#[tokio::test]
+async fn the_page_of_channels_says_how_fast_they_are() {
+    let outage = Outage::announced().await;
+    let browser = Browser::of(&outage.service.test, outage.owner.user).await;
+    let list = browser.get(&format!("/teams/{}/channels", outage.owner.team)).await;
+    let says =
+        "Notified of half of 1 opening within 1 s, and of 99% within 1 s, in the last 30 days";
+    assert!(text(said(&list)).contains(says), "{}", text(said(&list)));
 }
 
 #[tokio::test]
@@ -179,7 +192,11 @@ async fn a_link_expires_and_can_be_turned_off_or_replaced() {
     assert!(outage.issue().await.lifecycle.acknowledgement().is_none());
     let moved = json!({ "url": "https://hooks.slack.com/services/T/B/another" });
     assert_eq!(outage.service.client(&outage.owner).patch(&path, &moved).await.status, 200);
-    assert_eq!(outage.get().await.status(), 404, "the links belong to the readers of the old place");
+    assert_eq!(
+        outage.get().await.status(),
+        404,
+        "the links belong to the readers of the old place"
+    );
 }
 
 #[tokio::test]
@@ -200,7 +217,9 @@ async fn who_has_no_link_learns_nothing() {
         format!("{}?{query}", path.replace(&outage.owner.team.to_string(), &other)),
         format!("{}?{query}", path.replace(&outage.channel.id.to_string(), &other)),
     ] {
-        for (method, link) in [("GET", link.clone()), ("POST", format!("{link}&respond=acknowledge"))] {
+        for (method, link) in
+            [("GET", link.clone()), ("POST", format!("{link}&respond=acknowledge"))]
+        {
             let refused = ask(&outage.service.test, method, &link).await;
             assert_eq!(refused.status(), 404, "{method} {link}");
         }

@@ -110,6 +110,7 @@ async fn sent_to(host: &str, body: &'static str) -> SendOutcome {
         facts: Vec::new(),
         severity: None,
         site_url: None,
+        respond: None,
         link: None,
         runbook: None,
         thread: None,

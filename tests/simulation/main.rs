@@ -63,6 +63,7 @@ fn fifty_short_runs_keep_the_rules() {
         ("left out", 11),
         ("delayed", 6),
         ("repeats", 6),
+        ("links", 11),
     ]);
 }
 

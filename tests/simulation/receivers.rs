@@ -28,6 +28,9 @@ use crate::random::Random;
 use crate::rules::{is_about, length};
 use crate::windows::maintenance_until;
 
+/// How many links are kept.
+const LINKS: usize = 20;
+
 /// An issue, identified by its site's name in alerts.
 pub(crate) type Name = String;
 
@@ -98,6 +101,8 @@ pub(crate) struct Inner {
     about: BTreeMap<(ChannelId, String), u64>,
     /// The last of these numbers with which a channel was off.
     off: BTreeMap<ChannelId, u64>,
+    /// The links in the last messages.
+    pub(crate) links: Vec<String>,
     pub(crate) counts: Counts,
     /// The last messages, for debugging.
     log: Vec<String>,
@@ -162,6 +167,7 @@ impl Receivers {
             changes: 0,
             about: BTreeMap::new(),
             off: BTreeMap::new(),
+            links: Vec::new(),
             counts: Counts::default(),
             log: Vec::new(),
         };
@@ -312,6 +318,13 @@ impl Inner {
                 let is_owed =
                     opening.owed.contains(&channel) || is_new && !self.asked.contains(&channel);
                 assert!(knows("issue.opened") || !is_owed, "{said}: {opening:?}, {events:?}");
+                // A program is not notified of what was acknowledged while it was off.
+                let is_always_on = !self.off.contains_key(&channel);
+                let hears_of_taking = knows("issue.acknowledged") || !opening.is_acknowledged;
+                assert!(
+                    hears_of_taking || !(is_owed && is_always_on),
+                    "{said}: {opening:?}, {events:?}"
+                );
                 let is_over = opening.ended_at.is_some();
                 let hears_of_end = !knows("issue.opened") || knows("issue.resolved");
                 assert!(hears_of_end || !is_over, "{said}: {opening:?}, {events:?}");
@@ -353,6 +366,13 @@ impl Inner {
         assert_eq!(self.quiet_time.until(now, &NamedZone::utc()), None, "{title} in quiet time");
         let named = reading.named();
         assert!(!named.is_empty(), "{title}: names nothing");
+        let has_link = alert.thread.is_some() && !kind.is_over();
+        assert_eq!(alert.respond.is_some(), has_link, "{title}: {:?}", alert.respond);
+        if let Some(link) = &alert.respond {
+            self.links.push(link.url.clone());
+            let past = self.links.len().saturating_sub(LINKS);
+            self.links.drain(..past);
+        }
         // What was sent before in this pass is saved by now.
         self.in_pass.clear();
         for told in &named {
@@ -506,7 +526,8 @@ impl Inner {
             assert!(!is_new, "{kind} {id}: told twice");
             return;
         }
-        let last = events.iter().rev().find(|event| event.kind != "issue.reminder");
+        let is_state = |event: &&Event| ["issue.opened", "issue.resolved"].contains(&&*event.kind);
+        let last = events.iter().rev().find(is_state);
         // What the API said is not recorded, and events from before may come after it.
         let is_known = !self.asked.contains(&channel)
             || events.iter().any(|known| known.opened_at == event.opened_at);

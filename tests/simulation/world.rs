@@ -2,22 +2,27 @@
 //! writes are throttled; disks fill; clocks jump; and the process dies at any write and any send.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::future::ready;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use lambda_http::Body;
+use lambda_http::http::{Request, Uri};
 use serde_json::{Value, json};
 use vedette_actions::enable_channel;
 use vedette_checker::at_free_slot;
+use vedette_dashboard::{Dashboard, PAGES, find_page};
 use vedette_domain::accounts::audit::By;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::alerts::channel::{Channel, EventKind, Filter, Target};
 use vedette_domain::alerts::channel_state::LEASE;
+use vedette_domain::alerts::reader_link::ReaderResponse;
 use vedette_domain::checks::check::{Check, Finish, StatusResult, ToolResult};
 use vedette_domain::checks::pointer::CheckPointer;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::clock::CLOCK_SKEW;
 use vedette_domain::expectations::Unmet;
-use vedette_domain::id::SiteId;
+use vedette_domain::id::{IssueId, SiteId};
 use vedette_domain::issues::record::{self, IssueChange};
 use vedette_domain::issues::{Fingerprint, TimelineKey};
 use vedette_domain::maintenance::{MaintenanceWindow, Windows};
@@ -25,6 +30,7 @@ use vedette_domain::message::{CheckMessage, Message};
 use vedette_embedded::Database;
 use vedette_notifier::{NOTIFIER, NotifierError};
 use vedette_reconciler::{RECONCILE, REDELIVERY, rebuild_all, redeliver_all};
+use vedette_routing::serve;
 use vedette_runs::{clear_timer, enqueue_alert, record_run};
 use vedette_runtime::Destination;
 use vedette_store::keys::Owner;
@@ -115,6 +121,8 @@ const OUTAGES: [Fingerprint; 2] = [Fingerprint::StatusDown, Fingerprint::StatusP
 const STATUS: [Fingerprint; 3] =
     [Fingerprint::StatusDown, Fingerprint::StatusPartial, Fingerprint::StatusExpectation];
 
+/// The address of the dashboard.
+const BASE: &str = "https://monitor.test";
 /// So many windows are not added to.
 const WINDOWS: usize = 6;
 /// How many times in a row messages may lead to others at one instant. Every wave of news takes a few of them.
@@ -148,6 +156,7 @@ impl World {
     pub(crate) async fn begin(seed: u64, scale: Scale) -> Self {
         let mut service = Service::on(Database::in_step().expect("a database")).await;
         service.test.set_clock(windows::start(seed));
+        service.test.app.service.base_url = Some(BASE.to_owned());
         let is_checked_remotely = seed.is_multiple_of(2);
         let locations = is_checked_remotely.then(TestLocations::default);
         if let Some(locations) = &locations {
@@ -179,9 +188,11 @@ impl World {
         for number in 0..scale.sites {
             world.add_site(number).await;
         }
-        for (name, target) in [("chat", chat()), ("mail", mail()), ("program", webhook())] {
-            world.add_channel(name, target).await;
+        for (name, target) in [("chat", chat()), ("mail", mail())] {
+            world.add_channel(name, target, Filter::default()).await;
         }
+        let all = Filter { events: EventKind::ALL.into(), ..Filter::default() };
+        world.add_channel("program", webhook(), all).await;
         for _ in 0..3 {
             world.change_rules().await;
         }
@@ -226,9 +237,9 @@ impl World {
         self.service.test.queue.drain(Destination::Reconcile);
     }
 
-    async fn add_channel(&mut self, name: &str, target: Target) {
+    async fn add_channel(&mut self, name: &str, target: Target, filter: Filter) {
         let app = &self.service.test.app;
-        let channel = add_channel(app, self.owner.team, (name, target), Filter::default()).await;
+        let channel = add_channel(app, self.owner.team, (name, target), filter).await;
         self.channels.push(channel);
     }
 
@@ -444,6 +455,9 @@ impl World {
 
     /// A person acknowledges, resolves or snoozes an issue.
     async fn decide(&mut self) {
+        if self.random.happens(400) {
+            return Box::pin(self.follow_link()).await;
+        }
         let site = usize::try_from(self.random.below(self.sites.len() as u64)).expect("small");
         let site = self.sites[site].id;
         let app = &self.service.test.app;
@@ -473,6 +487,47 @@ impl World {
             faults.until_crash(store.commit_issue(&stored.site, &change, tool, Audit::None)).await;
         if saved.is_some_and(|saved| saved.is_ok()) {
             enqueue_alert(app, &stored.site, &change).await;
+        }
+        self.see(site).await;
+    }
+
+    /// Somebody follows the link in one of the last messages, which may be about an earlier opening.
+    async fn follow_link(&mut self) {
+        let links = self.receivers.lock().links.clone();
+        let place = self.random.below(links.len().max(1) as u64);
+        let Some(url) = links.get(usize::try_from(place).expect("small")) else { return };
+        let url: Uri = url.parse().expect("a URL");
+        let response = self.random.one_of(&ReaderResponse::ALL);
+        let id = url.path().rsplit('/').next().and_then(IssueId::parse).expect("an issue");
+        let site = self.sites.iter().find(|site| site.id.partition() == id.partition());
+        let site = site.expect("its site").id;
+        let store = &self.service.test.app.store;
+        let issue = async || {
+            store.issue(id.partition(), id.fingerprint()).await.expect("read").expect("an issue")
+        };
+        let before = issue().await;
+        let request =
+            Request::builder().method("POST").uri(format!("{url}&respond={}", response.as_str()));
+        let (head, ()) = request.body(()).expect("a request").into_parts();
+        let page = find_page(PAGES, &head).expect("a page");
+        let (dashboard, app) = (Dashboard::default(), &self.service.test.app);
+        let served = serve(&dashboard, app, page, &head, |_| ready(Ok(Body::Empty)));
+        let faults = self.service.test.faults().clone();
+        let served = faults.until_crash(Box::pin(served)).await;
+        let after = issue().await;
+        let opening = format!("opening={}&", before.lifecycle.opened_at().as_millisecond());
+        let is_current = before.lifecycle.is_active() && url.to_string().contains(&opening);
+        if !is_current {
+            assert_eq!(after, before, "{url}: another opening");
+        } else if served.is_some_and(|response| response.status() == 200) {
+            let is_done = match response {
+                ReaderResponse::Acknowledge => after.lifecycle.acknowledgement().is_some(),
+                ReaderResponse::Snooze(_) => {
+                    after.snoozed_until.is_some_and(|until| until > self.now())
+                }
+            };
+            assert!(is_done, "{url}: {response:?} of {after:?}");
+            self.counts.add("links", 1_u64);
         }
         self.see(site).await;
     }

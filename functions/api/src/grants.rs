@@ -153,12 +153,20 @@ pub(crate) const CREATE_TEAM: Grant =
 
 pub(crate) const RENAME_TEAM: Grant = Grant { put: &[Audit], update: &[Team], ..Grant::NONE };
 
+/// How fast the channels of a team are notified.
+pub(crate) const READ_METRICS: Grant =
+    Grant { batch_get: &[Delivery], query: &[Channel], ..Grant::NONE };
+
 pub(crate) const READ_CHANNELS: Grant =
     Grant { get: &[Channel], query: &[Channel, Delivery], ..Grant::NONE };
 
 /// The email that asks for a confirmation waits among the deliveries.
-pub(crate) const ADD_CHANNEL: Grant =
-    Grant { query: &[Channel], put: &[Audit, Channel, ChannelSecret, Delivery], ..Grant::NONE };
+pub(crate) const ADD_CHANNEL: Grant = Grant {
+    query: &[Channel],
+    put: &[Audit, Channel, ChannelSecret, Delivery],
+    update: &[Delivery],
+    ..Grant::NONE
+};
 
 pub(crate) const CHANGE_CHANNEL: Grant = Grant {
     get: &[Channel],

@@ -85,7 +85,7 @@ pub const ROUTES: &[Route] = &[
     put("site-groups.update", "/api/v1/teams/{team}/groups", SitesWrite, Team(ManageSites, &site_groups::update::handle), &grants::SAVE_SITE_GROUPS),
     read("configuration.export", "/api/v1/teams/{team}/configuration", ConfigurationRead, Team(View, &configuration::export::handle), &grants::EXPORT_CONFIGURATION),
     post("configuration.apply", "/api/v1/teams/{team}/configuration", ConfigurationWrite, Team(ManageChannels, &configuration::apply::handle), &grants::APPLY_CONFIGURATION),
-    get("metrics.get", "/api/v1/teams/{team}/metrics", MetricsRead, Team(View, &metrics::get::handle)),
+    read("metrics.get", "/api/v1/teams/{team}/metrics", MetricsRead, Team(View, &metrics::get::handle), &grants::READ_METRICS),
     get("maintenance-windows.list", "/api/v1/teams/{team}/maintenance-windows", SitesRead, Team(View, &maintenance_windows::list::handle)),
     post("maintenance-windows.create", "/api/v1/teams/{team}/maintenance-windows", SitesWrite, Team(ManageSites, &maintenance_windows::create::handle), &grants::CREATE_WINDOW),
     get("maintenance-windows.get", "/api/v1/teams/{team}/maintenance-windows/{window}", SitesRead, Window(View, &maintenance_windows::get::handle)),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use vedette_actions::wake;
-use vedette_domain::alerts::channel::Channel;
+use vedette_domain::alerts::channel::{Channel, EventKind};
 use vedette_domain::alerts::channel_state::ChannelState;
 use vedette_domain::alerts::delivery::{OutboxEntry, Queued, place};
 use vedette_domain::alerts::fan_out::ChannelNews;
@@ -82,7 +82,10 @@ async fn fan_outs(
         if let Some(event) = event {
             let Some(content) = body.of(event, entry.at).await? else { return Ok(Vec::new()) };
             let place = place(entry.issue.rev, None);
-            fan_out.event = Some(Queued::event(entry.issue.id, place, content, now));
+            let opened_at = entry.issue.lifecycle.opened_at();
+            let opened_at = (event == EventKind::Opened).then_some(opened_at);
+            let queued = Queued::event(entry.issue.id, place, content, now);
+            fan_out.event = Some(Queued { opened_at, ..queued });
         }
         fan_outs.push(fan_out);
     }

@@ -7,6 +7,7 @@ use vedette_actions::{look_again, send_again, wake};
 use vedette_domain::alerts::channel::Channel;
 use vedette_domain::alerts::delivery::{DeliveryState, Queued};
 use vedette_domain::id::{IssueId, TeamId};
+use vedette_domain::time_zone::NamedZone;
 use vedette_runtime::App;
 use vedette_store::{ChannelRef, IssueWithSite, unless_conflict};
 
@@ -77,6 +78,10 @@ async fn rebuild_asleep(
     if channels.is_empty() {
         return Ok((rebuilt, to_wake));
     }
+    let Some(found) = app.store.team(team, app.clock.now()).await? else {
+        return Ok((rebuilt, to_wake));
+    };
+    let zone = found.team.zone;
     let active: BTreeSet<IssueId> =
         app.store.issue_index(team, true).await?.into_iter().map(|row| row.id).collect();
     let issues = app.store.current_issues(active).await?;
@@ -93,6 +98,7 @@ async fn rebuild_asleep(
         let known: BTreeSet<IssueId> =
             deliveries.deliveries.iter().map(|delivery| delivery.issue).collect();
         let remembered = app.store.current_issues(known.clone()).await?;
+        schedule_test(app, channel, &zone, &deliveries.queued).await?;
         for delivery in deliveries.deliveries {
             rebuilt.stray += u64::from(!remembered.contains_key(&delivery.issue));
             look_again(app, place, delivery).await?;
@@ -107,6 +113,32 @@ async fn rebuild_asleep(
         to_wake.push(place);
     }
     Ok((rebuilt, to_wake))
+}
+
+/// Queues the weekly test of a channel, or moves it to the hour that the owner has chosen since. One that has failed, or
+/// is due by now, is left to the next run.
+async fn schedule_test(
+    app: &App,
+    channel: &Channel,
+    zone: &NamedZone,
+    queued: &[Queued],
+) -> Result<(), NotifierError> {
+    let (place, now) = (ChannelRef::from(channel), app.clock.now());
+    let next = Queued::weekly_test(channel, zone, now);
+    let saved = match (queued.iter().find(|queued| queued.is_weekly_test()), next) {
+        (Some(current), _) if !current.is_scheduled() => return Ok(()),
+        (Some(current), _) if current.due.is_some_and(|due| due <= now) => return Ok(()),
+        (Some(current), Some(next)) if current.due == next.due => return Ok(()),
+        (Some(current), Some(next)) => {
+            let moved = Queued { rev: current.rev + 1, ..next };
+            app.store.put_queued(place, &moved).await
+        }
+        (None, Some(next)) => app.store.put_queued(place, &next).await,
+        (Some(current), None) => app.store.delete_queued(place, current).await,
+        (None, None) => return Ok(()),
+    };
+    unless_conflict(saved)?;
+    Ok(())
 }
 
 /// Adds an active issue that a channel should know. Returns false if the issue or the delivery state has changed since,

@@ -77,7 +77,14 @@ pub(crate) async fn add_managed_channel(
     }
     let event = AuditEvent::channel(&channel, ChannelChange::Added);
     let entry = AuditEntry::new(team, by, event);
+    let is_tested = channel.filter.weekly_test.is_some();
+    if is_tested {
+        request_channel_sync(app, team, app.clock.now()).await?;
+    }
     app.store.create_channel(&channel, Audit::Entry(&entry)).await?;
+    if is_tested {
+        enqueue_channel_sync(app, team).await;
+    }
     if is_asked {
         ask_for_confirmation(app, &channel, by).await?;
     }

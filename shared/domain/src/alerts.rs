@@ -26,6 +26,7 @@ pub mod fan_out;
 pub mod forecast;
 pub mod handle;
 pub mod host_limit;
+pub mod latency;
 pub mod link;
 pub mod mail;
 pub mod missed;

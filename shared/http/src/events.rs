@@ -6,10 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use vedette_domain::id::{IssueId, TeamId, UserId};
-use vedette_domain::issues::{Responder, TimelineKey};
 use vedette_domain::issues::opening::Opening;
 use vedette_domain::issues::past_tense::past;
 use vedette_domain::issues::record::Issue;
+use vedette_domain::issues::{Responder, TimelineKey};
 use vedette_store::{IndexRow, IssueWithSite, Store, StoreError};
 
 /// The most events that are listed, the newest ones. Each may need to read an issue.

@@ -78,7 +78,10 @@ impl SeriesWriter<'_> {
         if !labels.is_empty() {
             self.text.push('}');
         }
-        let _ = writeln!(self.text, " {}", value.number());
+        let _ = match value.number() {
+            f64::INFINITY => writeln!(self.text, " +Inf"),
+            number => writeln!(self.text, " {number}"),
+        };
     }
 }
 

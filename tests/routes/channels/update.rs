@@ -60,15 +60,18 @@ async fn a_program_gets_each_event_when_it_happens() {
     let (service, owner) = Service::with_team().await;
     let program = json!({ "kind": "webhook", "url": "https://ops.example.com/alerts" });
     let (path, _) = add(&service, &owner, program.clone()).await;
-    for field in ["delay_minutes", "repeat_minutes"] {
+    for (field, value) in
+        [("delay_minutes", json!(5)), ("repeat_minutes", json!(5)), ("without_links", json!(true))]
+    {
         let why = format!("The {field} field is only for channels that people read.");
-        let refused = service.client(&owner).patch(&path, &json!({ field: 5 })).await;
+        let refused = service.client(&owner).patch(&path, &json!({ field: value })).await;
         assert_invalid(&refused, field, &why);
         let mut other = program.clone();
-        (other["url"], other[field]) = (json!("https://ops.example.com/others"), json!(5));
+        (other["url"], other[field]) = (json!("https://ops.example.com/others"), value.clone());
         let list = format!("/teams/{}/channels", owner.team);
         assert_invalid(&service.client(&owner).post(&list, &other).await, field, &why);
-        let unset = service.client(&owner).patch(&path, &json!({ field: null })).await;
+        let none = if value.is_boolean() { json!(false) } else { json!(null) };
+        let unset = service.client(&owner).patch(&path, &json!({ field: none })).await;
         assert_eq!(unset.status, 200, "{unset:?}");
     }
 }

@@ -1,10 +1,15 @@
 //! `GET /teams/{team}/metrics`: the state of a team's sites for Prometheus.
 
+use jiff::SignedDuration;
 use serde_json::json;
 use vedette_domain::accounts::account::Role;
 use vedette_domain::accounts::plan::Plan;
+use vedette_domain::alerts::channel::Filter;
+use vedette_domain::alerts::channel_state::ChannelState;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{SiteId, TeamId};
+use vedette_store::{Audit, ChannelRef};
+use vedette_testkit::channels::{add_channel, chat, mail};
 use vedette_testkit::{ApiResponse, Member, WebServer, new_team};
 use vedette_tests::Service;
 
@@ -131,6 +136,24 @@ async fn issues_count_under_the_severity_that_the_site_chose() {
     let expected = ["critical\"} 0", "info\"} 0", "warning\"} 1"]
         .map(|rest| format!("vedette_site_issues{{site=\"A\",severity=\"{rest}"));
     assert_eq!(issues, expected);
+}
+
+#[tokio::test]
+async fn metrics_say_how_fast_channels_are_notified_of_openings() {
+    let (service, owner) = Service::with_team().await;
+    let app = &service.test.app;
+    let channel = add_channel(app, owner.team, ("Ops", chat()), Filter::default()).await;
+    add_channel(app, owner.team, ("Other", mail()), Filter::default()).await;
+    let place = ChannelRef::from(&channel);
+    let mut state = app.store.states_of_channels(&[place]).await.expect("read").remove(0);
+    let now = service.test.now();
+    for took in [3, 3, 4_000] {
+        state.latencies.record(now - SignedDuration::from_secs(took), now);
+    }
+    let state = ChannelState { rev: state.rev + 1, ..state };
+    app.store.put_channel_state(place, &state, Audit::None).await.expect("saved");
+    let metrics = shown(&service, &owner, &[(&channel.id.to_string(), "A")]).await;
+    insta::assert_snapshot!(metrics, @"");
 }
 
 #[tokio::test]

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use serde::Deserialize as _;
+use vedette_domain::alerts::channel::Channel;
+use vedette_domain::alerts::channel_state::ChannelState;
 use vedette_domain::checks::check::StatusResult;
 use vedette_domain::checks::pointer::Latest;
 use vedette_domain::checks::tool::Tool;
@@ -17,7 +19,7 @@ use vedette_http::query::Query;
 use vedette_http::response::{Response, text};
 use vedette_http::validation::{Errors, ValidationError};
 use vedette_ops::exposition::{CONTENT_TYPE, Exposition, Value as _};
-use vedette_store::{Directory, DirectoryRow, TeamWithSettings};
+use vedette_store::{ChannelRef, Directory, DirectoryRow, TeamWithSettings};
 
 use crate::Context;
 
@@ -39,10 +41,11 @@ pub(crate) async fn handle(
     }
     hold_metrics(store, team.id(), now).await?;
 
-    let (rows, tags, trouble) = futures::try_join!(
+    let (rows, tags, trouble, channels) = futures::try_join!(
         store.directory(team.id(), count),
         store.tags_if(shows_tags || selector.is_some(), team.id()),
         store.trouble(team.id()),
+        store.channels(team.id()),
     )?;
     let mut directory = Directory { rows, tags };
     let selector = selector.map(|selector| selector.numbered(&directory.tags)).unwrap_or_default();
@@ -51,9 +54,11 @@ pub(crate) async fn handle(
     let tags: usize = rows.iter().filter(|_| shows_tags).map(|row| row.tags.len()).sum();
     hold_series(rows.len() * SERIES_OF_SITE + tags)?;
     let partitions = || rows.iter().map(|row| row.id.partition());
-    let (mut status, mut ssl) = futures::try_join!(
+    let places: Vec<ChannelRef> = channels.iter().map(ChannelRef::from).collect();
+    let (mut status, mut ssl, states) = futures::try_join!(
         store.tool_states(partitions(), Tool::Status),
         store.tool_states(partitions(), Tool::Ssl),
+        store.states_of_channels(&places),
     )?;
     let retention = team.retention(now);
     let evaluated = status
@@ -86,7 +91,9 @@ pub(crate) async fn handle(
             }
         })
         .collect();
-    Ok(text(exposition(&sites), CONTENT_TYPE))
+    let mut exposition = exposition(&sites);
+    add_channels(&mut exposition, channels.iter().zip(&states), now);
+    Ok(text(exposition.into_text(), CONTENT_TYPE))
 }
 
 /// Which sites the metrics are about, and whether they have the tags of sites.
@@ -180,7 +187,7 @@ const GAUGES: [Gauge; 5] = [
 
 /// The metrics as text. Series are labeled with the site's id, so that renaming a site does not start new series. The
 /// names are in a metric of their own.
-fn exposition(sites: &[SiteMetrics<'_>]) -> String {
+fn exposition(sites: &[SiteMetrics<'_>]) -> Exposition {
     let ids: Vec<String> = sites.iter().map(|site| site.row.id.to_string()).collect();
     let sites = || ids.iter().map(String::as_str).zip(sites);
     let mut exposition = Exposition::default();
@@ -223,7 +230,45 @@ fn exposition(sites: &[SiteMetrics<'_>]) -> String {
             issues.series(&[("site", id), ("severity", severity.as_str())], count);
         }
     }
-    exposition.into_text()
+    exposition
+}
+
+/// How fast channels were notified of openings, for those that were notified of any.
+fn add_channels<'a>(
+    exposition: &mut Exposition,
+    channels: impl Iterator<Item = (&'a Channel, &'a ChannelState)>,
+    now: Timestamp,
+) {
+    let notified = channels.filter(|(_, state)| state.latencies.count(now) > 0);
+    let notified: Vec<_> =
+        notified.map(|(channel, state)| (channel.id.to_string(), channel, state)).collect();
+    if notified.is_empty() {
+        return;
+    }
+    let mut info =
+        exposition.gauge("vedette_channel_info", "Name and kind of a channel; always 1.");
+    for (id, channel, _) in &notified {
+        let kind = channel.target.kind().as_str();
+        info.series(&[("channel", id), ("name", &channel.name), ("kind", kind)], true);
+    }
+    let mut seconds = exposition.gauge(
+        "vedette_channel_notification_seconds",
+        "Within how long the channel was notified of this share of openings in the last 30 days.",
+    );
+    for (id, _, state) in &notified {
+        for (percent, quantile) in [(50, "0.5"), (99, "0.99")] {
+            if let Some(within) = state.latencies.quantile(percent, now) {
+                seconds.series(&[("channel", id), ("quantile", quantile)], within.seconds());
+            }
+        }
+    }
+    let mut counts = exposition.gauge(
+        "vedette_channel_notifications",
+        "How many openings the channel was notified of in the last 30 days, without those held back on purpose.",
+    );
+    for (id, _, state) in &notified {
+        counts.series(&[("channel", id)], state.latencies.count(now));
+    }
 }
 
 #[cfg(test)]

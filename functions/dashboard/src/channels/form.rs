@@ -180,6 +180,7 @@ fn wanted(kind: ChannelKind, input: &FormInput) -> Markup {
             input.chosen(field, &Severity::ALL.map(|of| Choice::new(of, words::severity(of))))
         }
         "selector" => input.selector(field, "Leave it empty for all sites. "),
+        "without_links" if kind.is_for_people() => input.control(field),
         _ => Markup::default(),
     };
     let is_time = |field: &&InputField| matches!((field.shape)(), InputShape::Minutes(_));
@@ -200,6 +201,10 @@ fn wanted(kind: ChannelKind, input: &FormInput) -> Markup {
                         (input.control(field))
                     }
                 }
+            }
+            @for field in ChannelInput::FIELDS.iter().filter(|field| field.name == "weekly_test") {
+                (input.control(field))
+                @if kind == ChannelKind::PagerDuty { p.help { "A test opens an incident, which pages people." } }
             }
         }
     }

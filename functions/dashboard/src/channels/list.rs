@@ -3,13 +3,16 @@
 use std::iter;
 
 use futures::future::try_join_all;
+use jiff::{SignedDuration, Timestamp};
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use vedette_actions::{WaitingDelivery, waiting_for};
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::alerts::channel::{Channel, Disabled};
 use vedette_domain::alerts::channel_state::{ChannelState, FailedAttempt, Standing, TestOutcome};
+use vedette_domain::alerts::latency::{DAYS, Quantile};
 use vedette_domain::id::ChannelId;
+use vedette_domain::time::duration;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_store::{ChannelRef, StoreError, TeamWithSettings};
@@ -20,7 +23,7 @@ use crate::clock::Clock;
 use crate::form::capitalized;
 use crate::layout::{self, Heading, NavTab};
 use crate::look::{Icon, Look};
-use crate::words::{listed, spelled};
+use crate::words::{counted, listed, spelled};
 use crate::{RequestContext, words};
 
 /// How many failed attempts and waiting messages a channel shows.
@@ -217,6 +220,7 @@ fn one(
                         }
                     }
                 }
+                (latency(state, clock.now))
                 @if *is_tested || state.last_test.is_some() {
                     p.small.quiet { "Last test " (last_test(row, clock)) }
                 }
@@ -226,6 +230,30 @@ fn one(
             @if *row_state == RowState::NoMail { (layout::note(look, &no_mail())) }
             (troubles(row, clock))
         }
+    }
+}
+
+/// How fast the channel is notified of openings, if there were any.
+fn latency(state: &ChannelState, now: Timestamp) -> Markup {
+    let [median, slow] = [50, 99].map(|percent| state.latencies.quantile(percent, now));
+    let count = usize::try_from(state.latencies.count(now)).unwrap_or(usize::MAX);
+    let alerts = counted(count, "opening", "openings");
+    html! {
+        @if let (Some(median), Some(slow)) = (median, slow) {
+            p.small.quiet {
+                "Notified of half of " (alerts) " " (within(median)) ", and of 99% " (within(slow))
+                ", in the last " (DAYS) " days"
+            }
+        }
+    }
+}
+
+/// `within 5 s`
+fn within(quantile: Quantile) -> String {
+    let time = |seconds: u32| duration(SignedDuration::from_secs(seconds.into()));
+    match quantile {
+        Quantile::Within(seconds) => format!("within {}", time(seconds)),
+        Quantile::Beyond(seconds) => format!("after more than {}", time(seconds)),
     }
 }
 

@@ -32,10 +32,10 @@ pub(crate) async fn respond(context: RequestContext<'_>) -> Result<Response, Api
 }
 
 async fn respond_once(context: RequestContext<'_>) -> Result<Response, ApiError> {
+    let mut followed = Followed::read(context).await?;
     let query = Query::parse(context.head.uri.query());
     let chosen = ReaderResponse::parse(query.search(RESPONSE).unwrap_or_default());
     let chosen = chosen.ok_or(ApiError::BadRequest("Choose how to respond to the issue."))?;
-    let mut followed = Followed::read(context).await?;
     let now = context.app.clock.now();
     if let Followed { about: Ok(found), channel, team, .. } = &mut followed
         && chosen.changes(&found.issue, now)
@@ -116,8 +116,12 @@ impl Followed {
         let users = context.app.store.users(member).await?;
         let member = member.and_then(|member| users.get(&member));
         let snoozed = issue.snoozed_until.filter(|until| *until > clock.now);
+        let title = words::headline(issue, &found.site, clock.now);
         let content = html! {
-            p { bdi { (found.site.name) } " · for " (clock.lasting(issue.first_failed_at())) }
+            p {
+                @if !title.starts_with(&found.site.name) { bdi { (found.site.name) } " · " }
+                "For " (clock.lasting(issue.first_failed_at()))
+            }
             @if let Some(taken) = taken {
                 p { "Acknowledged by " (self.name_of(taken.by, member)) ", " (clock.instant(taken.at)) }
             }
@@ -136,7 +140,6 @@ impl Followed {
                 a href={ "/issues/" (issue.id) } { "Open the issue" } " to see more."
             }
         };
-        let title = words::headline(issue, &found.site, clock.now);
         Ok(layout::page(context, StatusCode::OK, &title, &content))
     }
 

@@ -70,7 +70,8 @@ pub async fn send_sooner(app: &App, place: ChannelRef) -> Result<(), StoreError>
 ///
 /// When the table does not answer.
 pub async fn send_again(app: &App, place: ChannelRef, queued: &Queued) -> Result<(), StoreError> {
-    unless_conflict(app.store.put_queued(place, &queued.again(app.clock.now())).await).map(drop)
+    let Some(again) = queued.again(app.clock.now()) else { return Ok(()) };
+    unless_conflict(app.store.put_queued(place, &again).await).map(drop)
 }
 
 /// Makes an issue due now, unless the channel has looked at it meanwhile.

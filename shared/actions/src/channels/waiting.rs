@@ -35,7 +35,8 @@ pub async fn waiting_for(
     deliveries: &Deliveries,
 ) -> Result<Vec<WaitingDelivery>, StoreError> {
     let Deliveries { state, deliveries, queued } = deliveries;
-    let queued = queued.iter().map(|queued| WaitingDelivery {
+    let queued = queued.iter().filter(|queued| !queued.is_scheduled());
+    let queued = queued.map(|queued| WaitingDelivery {
         what: queued.content.name().to_owned(),
         issue: IssueId::parse(&queued.group),
         failing_since: queued.failing.map(|failing| failing.since()),

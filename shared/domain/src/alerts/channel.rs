@@ -34,6 +34,7 @@ mod target;
 pub mod teams;
 pub mod telegram;
 pub mod webhook;
+mod week_hour;
 
 pub use chat::{Chat, ChatMessage};
 pub(super) use description::is_in;
@@ -46,6 +47,8 @@ pub use request::{ChannelAnswer, ChannelRequest, Failure, InvalidUrl};
 pub(crate) use secret::sha256;
 pub use secret::{AccessToken, MaskedUrl, SecretUrl, SigningKey, SigningKeys};
 pub use target::{ChannelKind, PublicTarget, Receiver, Target};
+pub(super) use week_hour::LATE_MAX;
+pub use week_hour::WeekHour;
 
 /// The most channels of a team.
 pub const CHANNELS_MAX: usize = 20;
@@ -217,7 +220,7 @@ impl Channel {
     }
 }
 
-/// Which alerts a channel receives, when, and with which links. An empty set lets everything through, but no
+/// Which alerts and tests a channel receives, when, and with which links. An empty set lets everything through, but no
 /// acknowledgements. The tags of a site decide when one of its issues opens, or later if the site gets other tags while
 /// the issue is active. A channel that was notified of an opening is notified of everything until the issue is over,
 /// even if the tags no longer match.
@@ -244,6 +247,9 @@ pub struct Filter {
     /// Whether messages leave out the [links](super::reader_link) with which their readers respond to issues.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub without_links: bool,
+    /// When it gets a test every week; never if `None`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weekly_test: Option<WeekHour>,
 }
 
 /// A kind of news about an issue.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::AlertKind;
 use super::channel::{Channel, Disabled, PublicTarget};
+use super::latency::Latencies;
 use super::retry::{Failing, Retry, is_too_far, retry};
 use super::storm::Window;
 use crate::checks::limits::LONGEST_DELAY;
@@ -59,6 +60,9 @@ pub struct ChannelState {
     /// When the last message arrived.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delivered_at: Option<Timestamp>,
+    /// How long it took to notify it of openings.
+    #[serde(skip_serializing_if = "Latencies::is_empty")]
+    pub latencies: Latencies,
     /// The outcome of the last test.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_test: Option<TestOutcome>,
@@ -173,7 +177,8 @@ impl ChannelState {
     /// `None` while a process sends.
     pub fn moved(&self, now: Timestamp) -> Option<Self> {
         let enabled = self.enabled(now)?;
-        Some(Self { delivered_at: None, last_test: None, log: Vec::new(), ..enabled })
+        let latencies = Latencies::default();
+        Some(Self { delivered_at: None, latencies, last_test: None, log: Vec::new(), ..enabled })
     }
 
     /// The state once email can be sent again; `None` if the channel does not wait for that, or a process sends to it.

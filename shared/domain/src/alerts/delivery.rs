@@ -4,7 +4,7 @@ use jiff::fmt::serde::timestamp::millisecond;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::channel::EventKind;
+use super::channel::{Channel, EventKind};
 use super::due::{AlertPolicy, Due, Notified, due};
 use super::ended::EndReason;
 use super::handle::Handle;
@@ -17,6 +17,7 @@ use crate::id::{ChannelId, IssueId, SiteId, TeamId, UserId};
 use crate::issues::Lifecycle;
 use crate::issues::record::{Issue, IssueChange, end_with_site};
 use crate::sites::site::Site;
+use crate::time_zone::NamedZone;
 
 /// A change of an issue that channels do not know yet. It is written in the same transaction as the change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -130,6 +131,9 @@ pub struct DeliveryState {
         skip_serializing_if = "Option::is_none"
     )]
     pub due: Option<Timestamp>,
+    /// Whether something has held back the message about the last opening: quiet time, a storm, a snooze or a rule.
+    #[serde(rename = "held", default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_held: bool,
     /// What the receiver answered to the message about the last opening.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handle: Option<Handle>,
@@ -151,6 +155,7 @@ impl DeliveryState {
             notified: None,
             from,
             due: Some(now),
+            is_held: false,
             handle: None,
             missed: None,
             deleted: None,
@@ -191,7 +196,13 @@ impl DeliveryState {
     #[must_use]
     pub(super) fn once_included(&self, issue: &Issue, now: Timestamp) -> Self {
         let from = issue.lifecycle.opened_at();
-        Self { from, due: Some(now), rev: self.rev + 1, ..self.clone() }
+        Self { from, due: Some(now), is_held: true, rev: self.rev + 1, ..self.clone() }
+    }
+
+    /// When the check was due that opened the issue, if people are notified of that as soon as possible.
+    pub(super) fn prompt(&self, issue: &Issue) -> Option<Timestamp> {
+        let opened_at = issue.lifecycle.opened_at();
+        (!self.is_held && self.from <= opened_at).then_some(opened_at)
     }
 
     /// Keeps what is left of an issue whose site was deleted.
@@ -395,6 +406,9 @@ pub struct Queued {
     pub place: String,
     /// What is sent.
     pub content: Content,
+    /// When the check was due that opened an issue, if this is that opening and nothing has held it back.
+    #[serde(default, with = "millisecond::optional", skip_serializing_if = "Option::is_none")]
+    pub opened_at: Option<Timestamp>,
     /// How sending has failed so far.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failing: Option<Failing>,
@@ -413,6 +427,8 @@ pub struct Queued {
 
 /// The group of a test.
 pub const TEST_GROUP: &str = "test";
+/// The group of the weekly test.
+const WEEKLY_TEST_GROUP: &str = "weekly-test";
 /// The place of the only message in a group.
 pub const FIRST: &str = "0";
 
@@ -420,7 +436,7 @@ impl Queued {
     /// An event of an issue, to be sent now; see [`place`].
     pub fn event(issue: IssueId, place: String, content: Content, now: Timestamp) -> Self {
         let (group, due) = (issue.to_string(), Some(now));
-        Self { group, place, content, failing: None, due, rev: 1 }
+        Self { group, place, content, opened_at: None, failing: None, due, rev: 1 }
     }
 
     /// A test. There is only one at a time.
@@ -428,9 +444,29 @@ impl Queued {
         Self::notice(TEST_GROUP.to_owned(), Content::Test { id }, now)
     }
 
+    /// The next weekly test of a channel; `None` if it gets none. There is always one, from the time when the owner
+    /// chooses the hour.
+    pub fn weekly_test(channel: &Channel, zone: &NamedZone, now: Timestamp) -> Option<Self> {
+        let due = channel.filter.weekly_test?.next(zone, now)?;
+        let id = format!("{}-test-{}", channel.id, due.as_second());
+        let group = WEEKLY_TEST_GROUP.to_owned();
+        Some(Self { due: Some(due), ..Self::notice(group, Content::Test { id }, now) })
+    }
+
+    /// Whether it is a weekly test.
+    pub fn is_weekly_test(&self) -> bool {
+        self.group == WEEKLY_TEST_GROUP
+    }
+
+    /// Whether it is a weekly test that is not due yet, or was not tried. Nobody waits for it.
+    pub fn is_scheduled(&self) -> bool {
+        self.is_weekly_test() && self.failing.is_none()
+    }
+
     /// A single message, to be sent now.
     pub fn notice(group: String, content: Content, now: Timestamp) -> Self {
-        Self { group, place: FIRST.to_owned(), content, failing: None, due: Some(now), rev: 1 }
+        let (place, due) = (FIRST.to_owned(), Some(now));
+        Self { group, place, content, opened_at: None, failing: None, due, rev: 1 }
     }
 
     /// Whether it waits longer than anything should: the clock was set back since.
@@ -438,16 +474,16 @@ impl Queued {
         self.due.is_some_and(|due| is_too_far(due, self.failing, now))
     }
 
-    /// The same message, to be sent now, as if it had not failed before.
-    #[must_use]
-    pub fn again(&self, now: Timestamp) -> Self {
-        Self { failing: None, due: Some(now), rev: self.rev + 1, ..self.clone() }
+    /// The same message, to be sent now, as if it had not failed before; `None` if it is a test that is not due yet.
+    pub fn again(&self, now: Timestamp) -> Option<Self> {
+        let again = || Self { failing: None, due: Some(now), rev: self.rev + 1, ..self.clone() };
+        (!self.is_scheduled()).then(again)
     }
 
     /// The same message, to be sent now, although its next attempt is due later; `None` if it is due, or waits for
     /// somebody to enable the channel.
     pub fn sooner(&self, now: Timestamp) -> Option<Self> {
-        let is_later = self.due.is_some_and(|due| due > now);
+        let is_later = self.due.is_some_and(|due| due > now) && !self.is_scheduled();
         is_later.then(|| Self { due: Some(now), rev: self.rev + 1, ..self.clone() })
     }
 }
@@ -559,7 +595,7 @@ mod tests {
         .failing;
         let parked = Queued { failing: Some(failing), due: None, rev: 20, ..notice.clone() };
         let expected = Queued { due: Some(at(5)), rev: 21, ..notice };
-        assert_eq!(parked.again(at(5)), expected);
+        assert_eq!(parked.again(at(5)), Some(expected));
     }
 
     #[test]

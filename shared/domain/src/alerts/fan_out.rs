@@ -59,6 +59,9 @@ impl Channel {
                 ..DeliveryState::new(entry.issue.id, opened_at, now)
             },
         };
+        if is_opening {
+            delivery.is_held = false;
+        }
         if is_opening && !selects {
             delivery.leave_out(&entry.issue);
         }

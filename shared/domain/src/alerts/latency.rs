@@ -38,6 +38,16 @@ pub enum Quantile {
     Beyond(u32),
 }
 
+impl Quantile {
+    /// In seconds; infinite if it is beyond the last limit.
+    pub fn seconds(self) -> f64 {
+        match self {
+            Self::Within(seconds) => seconds.into(),
+            Self::Beyond(_) => f64::INFINITY,
+        }
+    }
+}
+
 impl Latencies {
     /// Whether there are none.
     pub const fn is_empty(&self) -> bool {
@@ -101,7 +111,8 @@ impl Serialize for Latencies {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut bytes = Vec::new();
         for Day { number, counts } in &self.0 {
-            let used = counts.iter().rev().fold(0_u16, |used, count| used << 1 | u16::from(*count > 0));
+            let used =
+                counts.iter().rev().fold(0_u16, |used, count| used << 1 | u16::from(*count > 0));
             let counts = counts.iter().filter(|count| **count > 0);
             let words = [number, &used].into_iter().chain(counts);
             bytes.extend(words.flat_map(|word| word.to_be_bytes()));

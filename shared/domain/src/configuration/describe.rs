@@ -175,6 +175,7 @@ pub(super) fn channel(
     described.put("delay_minutes", filter.delay_minutes);
     described.put("repeat_minutes", filter.repeat_minutes);
     described.put("without_links", filter.without_links.then_some(true));
+    described.put("weekly_test", filter.weekly_test);
     let url = target.masked().map(|masked| (URL, masked.digest.clone()));
     described.secrets = url.into_iter().chain(token.map(|token| (TOKEN, token.clone()))).collect();
     described

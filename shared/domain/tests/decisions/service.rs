@@ -109,7 +109,7 @@ impl ChannelRows {
             *delivery = DeliveryState { due: Some(now), rev: delivery.rev + 1, ..delivery.clone() };
         }
         for queued in self.queued.values_mut().filter(|queued| queued.failing.is_none()) {
-            *queued = queued.again(now);
+            *queued = queued.again(now).expect("no weekly test");
         }
     }
 

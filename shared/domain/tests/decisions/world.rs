@@ -797,7 +797,9 @@ impl World {
         let Some(enabled) = rows.channel.enabled(now) else { return };
         (rows.channel, rows.state) = (enabled, state);
         rows.look_again(now);
-        rows.queued.values_mut().for_each(|queued| *queued = queued.again(now));
+        rows.queued
+            .values_mut()
+            .for_each(|queued| *queued = queued.again(now).expect("no weekly test"));
         self.readers[number].is_enabled();
         self.note(&format!("{number} is enabled"));
         self.send(now, Action::Deliver(number));

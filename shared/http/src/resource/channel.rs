@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde::{Serialize, Serializer};
 use vedette_actions::WaitingDelivery;
 use vedette_domain::alerts::channel::{
-    Channel, ChannelKind, Disabled, EventKind, Filter, SigningKey,
+    Channel, ChannelKind, Disabled, EventKind, Filter, SigningKey, WeekHour,
 };
 use vedette_domain::alerts::channel_state::{ChannelState, FailedAttempt, Standing};
 use vedette_domain::checks::tool::Tool;
@@ -57,6 +57,10 @@ pub struct ChannelResource<'a> {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[cfg_attr(feature = "schema", schemars(default))]
     without_links: bool,
+    /// An addition to the specification: when it gets a test every week, in the team's time zone. Omitted if never.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "String", default))]
+    weekly_test: Option<WeekHour>,
     /// An addition to the specification: the document that manages it; omitted if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "ManagedBy", default))]
@@ -168,6 +172,7 @@ impl<'a> ChannelResource<'a> {
             delay_minutes,
             repeat_minutes,
             without_links,
+            weekly_test,
         } = &channel.filter;
         let disabled = channel.disabled.as_ref().or(state.disabled.as_ref());
         let disabled = disabled.map(|Disabled { at, reason }| DisabledResource { at: *at, reason });
@@ -197,6 +202,7 @@ impl<'a> ChannelResource<'a> {
             delay_minutes: *delay_minutes,
             repeat_minutes: *repeat_minutes,
             without_links: *without_links,
+            weekly_test: *weekly_test,
             state: Standing::of(channel, state),
             confirmed_at: channel.since,
             disabled,

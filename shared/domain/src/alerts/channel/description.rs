@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use super::secret::{AccessToken, MaskedUrl, SecretUrl};
-use super::{EventKind, Filter};
+use super::{EventKind, Filter, WeekHour};
 use crate::checks::tool::Tool;
 use crate::input::{FlagRule, InputField, ListRule, MinutesRule, input, line};
 use crate::issues::Severity;
@@ -132,6 +132,12 @@ input! {
         #[form("Leave out the link to acknowledge or snooze without signing in")]
         #[option("without-links")]
         without_links: Optional<bool> = FlagRule, or false;
+        /// An addition to the specification: the day and the full hour at which it gets a test every week, in the
+        /// team's time zone, such as Mon 09:00; never if left out or null. A test that does not arrive counts as a
+        /// failure of the channel.
+        #[form("Weekly test", "Day and hour, such as Mon 09:00. Leave it empty for no weekly test.")]
+        #[option("weekly-test", "HOUR")]
+        weekly_test: Clearable<WeekHour> = WeekHour::RULE;
     }
 }
 
@@ -149,6 +155,7 @@ impl ChannelInput {
             delay_minutes: self.delay_minutes,
             repeat_minutes: self.repeat_minutes,
             without_links: self.without_links,
+            weekly_test: self.weekly_test,
         }
     }
 }
@@ -164,6 +171,7 @@ impl ChannelEdit {
             delay_minutes: self.delay_minutes.unwrap_or(before.delay_minutes),
             repeat_minutes: self.repeat_minutes.unwrap_or(before.repeat_minutes),
             without_links: self.without_links.unwrap_or(before.without_links),
+            weekly_test: self.weekly_test.unwrap_or(before.weekly_test),
         }
     }
 }

@@ -40,6 +40,13 @@ impl DeliveryRun<'_> {
         self.channel_state.delivered(at);
     }
 
+    /// Counts how long it took to notify the channel of an opening that nothing has held back.
+    pub(super) fn count_latency(&mut self, opened_at: Option<Timestamp>, now: Timestamp) {
+        if let Some(opened_at) = opened_at {
+            self.channel_state.latencies.record(opened_at, now);
+        }
+    }
+
     /// What an attempt to notify people means for the channel. Has its owner notified if it is disabled or fails for
     /// too long.
     pub(super) fn note(&mut self, what: &str, outcome: SendOutcome, now: Timestamp) -> Attempt {

@@ -78,6 +78,17 @@ impl ReadyNews {
         }
     }
 
+    /// The same news, which has to wait for the end of a storm.
+    pub(super) fn held(self) -> Self {
+        Self { delivery: DeliveryState { is_held: true, ..self.delivery }, ..self }
+    }
+
+    /// When the check was due that opened the issue, if this is the opening and nothing has held it back.
+    pub(super) fn prompt(&self) -> Option<Timestamp> {
+        let is_opening = matches!(self.news, News::Opened { .. });
+        self.delivery.prompt(&self.issue).filter(|_| is_opening)
+    }
+
     fn subject<'a>(
         &'a self,
         context: &DeliveryContext<'a>,

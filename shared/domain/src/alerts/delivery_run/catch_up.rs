@@ -28,7 +28,7 @@ impl DeliveryRun<'_> {
             known = rest;
         }
         for known in &mut known {
-            known.delivery.missed = None;
+            known.delivery.is_held |= known.delivery.missed.take().is_some();
         }
         known
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use crate::alerts::channel::LATE_MAX;
 use crate::alerts::delivery::{Content, Queued};
 use crate::alerts::send_outcome::{SendOutcome, SendReason};
 
@@ -22,7 +23,10 @@ const NO_BASE: Duration = Duration::from_mins(15);
 impl DeliveryRun<'_> {
     /// Decides about a message whose turn it is.
     pub(super) fn decide_notice(&mut self, notice: Queued, now: Timestamp) {
-        let is_test = matches!(notice.content, Content::Test { .. });
+        if notice.is_scheduled() && self.skips(&notice, now) {
+            return self.schedule_test(notice, now);
+        }
+        let is_test = matches!(notice.content, Content::Test { .. }) && !notice.is_weekly_test();
         if is_test && (self.is_off() || self.is_unconfirmed()) {
             return self.drop_test(notice, now);
         }
@@ -49,15 +53,40 @@ impl DeliveryRun<'_> {
     pub(super) fn sent_notice(&mut self, notice: Queued, outcome: SendOutcome, now: Timestamp) {
         let failed = outcome.why().map(str::to_owned);
         let attempt = self.note(notice.content.name(), outcome, now);
-        // A test is sent only once: nobody wants it hours later.
         if let Content::Test { id } = &notice.content {
             self.channel_state.tested(id, failed, now);
-            return self.drop_queued(notice);
+            // A test that somebody asked for is sent only once: nobody wants it hours later.
+            if !notice.is_weekly_test() {
+                return self.drop_queued(notice);
+            }
+            if !matches!(attempt, Attempt::Again(_)) {
+                return self.schedule_test(notice, now);
+            }
         }
         match attempt {
             Attempt::Notified => self.drop_queued(notice),
-            Attempt::Again(at) => self.save_queued(Queued { due: Some(at), ..notice }),
+            Attempt::Again(at) => {
+                let failing = self.channel_state.failing;
+                self.save_queued(Queued { due: Some(at), failing, ..notice });
+            }
             Attempt::Disabled => self.save_queued(Queued { due: None, ..notice }),
+        }
+    }
+
+    /// Whether a weekly test is not sent: the channel is off or gets none any more, or the service was stopped at the
+    /// hour of the test.
+    fn skips(&self, test: &Queued, now: Timestamp) -> bool {
+        let is_late = test.due.is_none_or(|due| now.duration_since(due) > LATE_MAX);
+        let is_wanted = self.context.channel.filter.weekly_test.is_some();
+        is_late || !is_wanted || self.is_off() || self.is_unconfirmed()
+    }
+
+    /// Puts a weekly test off until the next hour that the owner has chosen.
+    pub(super) fn schedule_test(&mut self, test: Queued, now: Timestamp) {
+        let zone = &self.context.team.zone;
+        match Queued::weekly_test(self.context.channel, zone, now) {
+            Some(next) => self.save_queued(Queued { rev: test.rev, ..next }),
+            None => self.drop_queued(test),
         }
     }
 

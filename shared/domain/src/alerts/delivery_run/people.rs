@@ -37,7 +37,7 @@ impl DeliveryRun<'_> {
             match due(&issue, delivery.notified, delivery.from, &policy, now) {
                 Due::Nothing => self.forget(delivery),
                 Due::Later { at, notified } => {
-                    self.put_off(DeliveryState { notified, ..delivery }, at);
+                    self.put_off(DeliveryState { notified, is_held: true, ..delivery }, at);
                 }
                 // This is saved before they are notified: if the process dies then, they must hear of the end.
                 Due::Notify { .. } if delivery.leaves_out(&issue) => {
@@ -78,7 +78,9 @@ impl DeliveryRun<'_> {
         match rest {
             Rest::Together { .. } => batches.push_back(together),
             Rest::None => {}
-            Rest::Until(end) => self.put_all_off(together, Some(end)),
+            Rest::Until(end) => {
+                self.put_all_off(together.into_iter().map(ReadyNews::held), Some(end));
+            }
         }
         let continues = rest == Rest::Together { continues: true };
         let collecting = Collecting { kind, continues };
@@ -133,9 +135,13 @@ impl DeliveryRun<'_> {
             SendOutcome::Delivered { handle } => handle.clone(),
             _ => None,
         };
+        let was_delivered = matches!(outcome, SendOutcome::Delivered { .. });
         let due = match self.note(title, outcome, now) {
             Attempt::Notified => {
                 for ready in ready {
+                    if was_delivered && !is_collection {
+                        self.count_latency(ready.prompt(), now);
+                    }
                     self.save_notified(ready, handle.as_ref(), now);
                 }
                 if is_collection {

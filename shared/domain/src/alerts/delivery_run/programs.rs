@@ -36,7 +36,8 @@ impl DeliveryRun<'_> {
         let Some(end) = self.context.quiet_until(self.began_at) else { return due_now };
         due_now.into_iter().for_each(|delivery| self.put_off(delivery, Some(end)));
         let events = std::mem::take(&mut self.events);
-        self.wait(events.into_values().flatten(), end, self.began_at);
+        let held = |event| Queued { opened_at: None, ..event };
+        self.wait(events.into_values().flatten().map(held), end, self.began_at);
         Vec::new()
     }
 
@@ -145,6 +146,7 @@ impl DeliveryRun<'_> {
         let (asked, why) = match outcome {
             SendOutcome::Delivered { .. } => {
                 self.arrived(at);
+                self.count_latency(event.opened_at, now);
                 return self.drop_queued(event);
             }
             SendOutcome::Retry { after, why } => (after, why),

@@ -60,16 +60,21 @@ impl DeliveryRun<'_> {
         for delivery in deliveries {
             if let Some(due) = delivery.due {
                 self.delivered.given_up += u64::from(is_given_up && due <= now);
-                self.put_off(delivery, None);
+                self.put_off(DeliveryState { is_held: true, ..delivery }, None);
             }
         }
         for queued in queued {
-            if matches!(queued.content, Content::Test { .. }) {
+            if queued.is_weekly_test() {
+                match queued.is_scheduled() && queued.due.is_some_and(|due| due > now) {
+                    true => self.look_at(queued.due),
+                    false => self.schedule_test(queued, now),
+                }
+            } else if matches!(queued.content, Content::Test { .. }) {
                 self.drop_test(queued, now);
             } else if queued.due.is_some() {
                 let is_alert = matches!(queued.content, Content::Event { .. });
                 self.delivered.given_up += u64::from(is_given_up && is_alert);
-                self.save_queued(Queued { due: None, ..queued });
+                self.save_queued(Queued { due: None, opened_at: None, ..queued });
             }
         }
     }
