@@ -25,7 +25,11 @@ for one in sent:
         assert block.to_dict() == given, (block.to_dict(), given)
 print(f"{len(sent)} messages to Slack are valid")
 
-# https://docs.ntfy.sh/publish/#publish-as-json, and the limits below it.
+# https://docs.ntfy.sh/publish/#publish-as-json, the limits below it, and https://docs.ntfy.sh/publish/#action-buttons.
+FIELDS = {
+    "view": {"action", "label", "url", "clear"},
+    "http": {"action", "label", "url", "method", "headers", "body", "clear"},
+}
 sent = json.loads((pathlib.Path(sys.argv[1]) / "sent.json").read_text())["ntfy"]
 assert len(sent) >= 4, "too little was sent"
 for one in sent:
@@ -33,11 +37,14 @@ for one in sent:
     assert one["headers"]["authorization"] == "Bearer s3cret-token", one["headers"]
     assert len(one["body"].encode()) <= 2 * 4096, "more of JSON is not read"
     body = json.loads(one["body"])
-    assert set(body) <= {"topic", "message", "title", "tags", "priority", "click"}, body
+    assert set(body) <= {"topic", "message", "title", "tags", "priority", "click", "actions"}, body
     assert re.fullmatch("[-_A-Za-z0-9]{1,64}", body["topic"]) and body["topic"] == "s3cret-topic", body
     assert 0 < len(body["message"].encode()) <= 4096, "a longer message becomes an attachment"
     assert body["title"] and "\n" not in body["title"], body
     assert type(body["priority"]) is int and 1 <= body["priority"] <= 5, body
     assert body["tags"] and all(re.fullmatch("[a-z_]+", tag) for tag in body["tags"]), body
     assert urlsplit(body.get("click", "http://a")).scheme in ("http", "https"), body
+    actions = body.get("actions", [])
+    assert len(actions) <= 3 and all({"action", "label", "url"} <= set(action) for action in actions), actions
+    assert all(set(action) <= FIELDS[action["action"]] for action in actions), actions
 print(f"{len(sent)} messages to ntfy are valid")

@@ -4,6 +4,7 @@ the service would, and noted."""
 import json
 import re
 import threading
+import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 TOKEN = "s3cret-token"
@@ -58,6 +59,10 @@ class Receiver(BaseHTTPRequestHandler):
         assert self.path == f"/bot{TOKEN}/sendMessage", self.path
         assert message["chat_id"] == CHAT and "parse_mode" not in message, message
         assert 1 <= utf16(message["text"]) <= 4096, "the length"
+        for row in message.get("reply_markup", {}).get("inline_keyboard", []):
+            for button in row:
+                host = urllib.parse.urlsplit(button["url"]).hostname
+                assert button["text"] and "." in host and not host.endswith("localhost"), "BUTTON_URL_INVALID"
         reply = message.get("reply_parameters", {}).get("message_id")
         assert reply is None or 1 <= reply <= len(Receiver.got["telegram"]), "no such message"
         return 200, {"ok": True, "result": {"message_id": len(Receiver.got["telegram"]) + 1, "text": message["text"]}}

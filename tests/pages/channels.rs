@@ -4,13 +4,16 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use jiff::SignedDuration;
+use url::form_urlencoded;
 use vedette_domain::accounts::account::{Role, Scope};
 use vedette_domain::accounts::plan::Plan;
-use vedette_domain::alerts::channel::{CHANNELS_MAX, Channel, EventKind, Filter, SecretUrl};
+use vedette_domain::alerts::channel::{
+    CHANNELS_MAX, Channel, ChannelKind, EventKind, Filter, SecretUrl,
+};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::issues::Severity;
 use vedette_notifier::send::SendOutcome;
-use vedette_testkit::channels::{add_channel, chat, mail};
+use vedette_testkit::channels::{SecretDestination, add_channel, chat, mail};
 use vedette_testkit::{Member, TestApp, WebServer, member_of, new_team};
 use vedette_tests::Service;
 
@@ -131,6 +134,36 @@ async fn a_topic_of_ntfy_is_added_with_its_token() {
     assert_eq!(target.url().expect("a URL").reveal(), "https://ntfy.sh/password");
     for ((pk, _), item) in test.table.dump().await {
         assert_eq!(item.to_string().contains("password"), pk.starts_with("Z#"), "{pk}");
+    }
+}
+
+#[tokio::test]
+async fn a_channel_that_needs_a_token_is_added_with_it() {
+    let (test, owner) = TestApp::with_team().await;
+    let mut browser = Browser::of(&test, owner.user).await;
+    let page = page(&owner);
+    for kind in ChannelKind::ALL.into_iter().filter(|kind| kind.needs_token()) {
+        let SecretDestination { path, token, .. } = SecretDestination::new(kind, 7);
+        let (token, to) = (token.expect("a token"), format!("https://127.0.0.1/{path}"));
+        let control = format!("{kind}-token");
+        let form = browser.get(&format!("{page}/new?type={kind}")).await;
+        assert!(main_part(&form).contains(&format!("name=\"{control}\"")), "{kind}");
+        let fields = |token: &str| {
+            let mut fields = form_urlencoded::Serializer::new(String::new());
+            let kind = kind.as_str();
+            fields.extend_pairs([("kind", kind), ("name", kind), ("to", &*to), (&*control, token)]);
+            fields.finish()
+        };
+        let refused = browser.post(&page, &fields("")).await;
+        let problem = format!("id=\"{control}-problem\" role=\"alert\">");
+        assert!(main_part(&refused).contains(&problem), "{kind}: {}", main_part(&refused));
+        let added = browser.post(&page, &fields(token)).await;
+        assert_eq!(sent_to(&added), format!("{page}?notice=added"), "{kind}");
+        let all = channels(&test, &owner).await;
+        let channel = all.iter().find(|channel| channel.name == kind.as_str()).expect("a channel");
+        let stored = test.app.store.target_of(channel).await.expect("read");
+        assert_eq!(stored.token().expect("a token").reveal(), token, "{kind}");
+        assert!(stored.url().expect("a URL").reveal().ends_with(&path), "{kind}");
     }
 }
 

@@ -153,7 +153,12 @@ async fn metrics_say_how_fast_channels_are_notified_of_openings() {
     let state = ChannelState { rev: state.rev + 1, ..state };
     app.store.put_channel_state(place, &state, Audit::None).await.expect("saved");
     let metrics = shown(&service, &owner, &[(&channel.id.to_string(), "A")]).await;
-    insta::assert_snapshot!(metrics, @"");
+    insta::assert_snapshot!(metrics, @r#"
+    vedette_channel_info{channel="A",name="Ops",kind="slack"} 1
+    vedette_channel_notification_seconds{channel="A",quantile="0.5"} 5
+    vedette_channel_notification_seconds{channel="A",quantile="0.99"} +Inf
+    vedette_channel_notifications{channel="A"} 3
+    "#);
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use vedette_domain::alerts::channel::{
     TargetEdit, TargetField,
 };
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::input::{FieldPresence, Input as _, InputField, InputShape};
+use vedette_domain::input::{Input as _, InputField, InputShape};
 use vedette_domain::issues::Severity;
 use vedette_http::validation::{Fields, ValidationError, YES};
 use vedette_store::TeamWithSettings;
@@ -18,10 +18,10 @@ use crate::words;
 /// The control for where messages go. All kinds of channels share it.
 pub(super) const DESTINATION: &str = "to";
 
-/// The name of the control for a field of a kind.
+/// The name of the control for a field of a kind. The first one says where messages go.
 fn control_of(kind: ChannelKind, field: &InputField) -> String {
-    match field.presence {
-        FieldPresence::Required => DESTINATION.to_owned(),
+    match kind.description().fields.first() {
+        Some(first) if first.name == field.name => DESTINATION.to_owned(),
         _ => format!("{kind}-{}", field.name),
     }
 }
@@ -89,7 +89,7 @@ pub(super) fn form(team: &TeamWithSettings, kind: ChannelKind, input: &FormInput
                 div.cols {
                     (destination.input_like(DESTINATION, (*to, *help), example))
                     (input.input("name", "text", ("Name", &*default_name)))
-                    @for (field, name) in options(kind) {
+                    @for (field, name) in others(kind) {
                         (secret.input(&name, "text", (&*field.label(), field.help)))
                     }
                 }
@@ -112,8 +112,12 @@ pub(super) fn form(team: &TeamWithSettings, kind: ChannelKind, input: &FormInput
 }
 
 /// What the form says about the access token of an existing channel.
-const TOKEN_KEPT: &str =
-    "Leave it empty to keep it. It isn’t kept if the topic moves to another server.";
+fn token_kept(kind: ChannelKind) -> &'static str {
+    match kind.needs_token() {
+        true => "Leave it empty to keep it, unless you change where the channel leads.",
+        false => "Leave it empty to keep it. It isn’t kept if the topic moves to another server.",
+    }
+}
 
 /// The control for whether to test a new channel.
 pub(super) const TEST: &str = "test";
@@ -134,8 +138,8 @@ pub(super) fn controls(kind: ChannelKind) -> impl Iterator<Item = String> {
     kind.description().fields.iter().map(move |field| control_of(kind, field))
 }
 
-/// The optional fields of a kind, with the names of their controls.
-fn options(kind: ChannelKind) -> impl Iterator<Item = (&'static InputField, String)> {
+/// The fields of a kind besides the one that says where messages go, with the names of their controls.
+fn others(kind: ChannelKind) -> impl Iterator<Item = (&'static InputField, String)> {
     let fields =
         kind.description().fields.iter().map(move |field| (field, control_of(kind, field)));
     fields.filter(|(_, name)| name != DESTINATION)
@@ -224,8 +228,8 @@ pub(super) fn edit_form(channel: &Channel, input: &FormInput) -> Markup {
                     @if !kind.target_fields().is_empty() {
                         @let label = kind.description().destination.label;
                         (secret.input(DESTINATION, "text", (label, &*kept)))
-                        @for (field, name) in options(kind) {
-                            (secret.input(&name, "text", (&*field.label(), TOKEN_KEPT)))
+                        @for (field, name) in others(kind) {
+                            (secret.input(&name, "text", (&*field.label(), token_kept(kind))))
                         }
                     }
                 }

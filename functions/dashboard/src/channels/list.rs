@@ -23,7 +23,7 @@ use crate::clock::Clock;
 use crate::form::capitalized;
 use crate::layout::{self, Heading, NavTab};
 use crate::look::{Icon, Look};
-use crate::words::{counted, listed, spelled};
+use crate::words::{grouped, listed, spelled};
 use crate::{RequestContext, words};
 
 /// How many failed attempts and waiting messages a channel shows.
@@ -236,13 +236,11 @@ fn one(
 /// How fast the channel is notified of openings, if there were any.
 fn latency(state: &ChannelState, now: Timestamp) -> Markup {
     let [median, slow] = [50, 99].map(|percent| state.latencies.quantile(percent, now));
-    let count = usize::try_from(state.latencies.count(now)).unwrap_or(usize::MAX);
-    let alerts = counted(count, "opening", "openings");
+    let count = grouped(state.latencies.count(now));
     html! {
         @if let (Some(median), Some(slow)) = (median, slow) {
             p.small.quiet {
-                "Notified of half of " (alerts) " " (within(median)) ", and of 99% " (within(slow))
-                ", in the last " (DAYS) " days"
+                "Openings: half " (within(median)) ", 99% " (within(slow)) " (" (count) " in " (DAYS) " days)"
             }
         }
     }

@@ -2,6 +2,7 @@
 //! a channel.
 
 use serde_json::{Value, json};
+use vedette_domain::alerts::channel::ChannelKind;
 
 use crate::output::{Record, Records, Show as _, instant_at, moment, text_at};
 
@@ -25,6 +26,13 @@ pub(super) fn shown(channel: Value) -> Record<Value> {
         some => format!("{some} minutes"),
     };
     let [delay, repeat] = ["/delay_minutes", "/repeat_minutes"].map(minutes);
+    let kind = ChannelKind::parse(&text_at(&channel, "/kind"));
+    let links = match channel["without_links"] == true {
+        _ if kind.is_some_and(|kind| !kind.is_for_people()) => "-",
+        true => "left out",
+        false => "to acknowledge",
+    };
+    let weekly_test = text_at(&channel, "/weekly_test");
     Record::of(channel)
         .field("channel", "/uuid")
         .field("name", "/name")
@@ -36,6 +44,8 @@ pub(super) fn shown(channel: Value) -> Record<Value> {
         .labeled("sites", selector)
         .labeled("delay", delay)
         .labeled("repeat", repeat)
+        .labeled("links", links.to_owned())
+        .labeled("weekly test", weekly_test)
         .field("state", "/state")
         .instant("confirmed", "/confirmed_at")
         .labeled("disabled", why)

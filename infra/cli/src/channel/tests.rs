@@ -128,22 +128,24 @@ async fn a_channel_is_added_and_its_url_is_never_shown() {
     ");
     let shown = bench.run(&format!("channel show {team} Ops")).await;
     insta::assert_snapshot!(shown.out, @r"
-    channel     03030303-0303-4303-8303-030303030303
-    name        Ops
-    kind        slack
-    to          https://hooks.slack.com/…
-    events      opened resolved
-    tools       ssl
-    severities  critical warning
-    sites       all
-    delay       -
-    repeat      -
-    state       on
-    confirmed   2026-11-20 09:54:00 UTC
-    disabled    -
-    delivered   -
-    created     2026-11-20 09:54:00 UTC
-    updated     2026-11-20 09:54:00 UTC
+    channel      03030303-0303-4303-8303-030303030303
+    name         Ops
+    kind         slack
+    to           https://hooks.slack.com/…
+    events       opened resolved
+    tools        ssl
+    severities   critical warning
+    sites        all
+    delay        -
+    repeat       -
+    links        to acknowledge
+    weekly test  -
+    state        on
+    confirmed    2026-11-20 09:54:00 UTC
+    disabled     -
+    delivered    -
+    created      2026-11-20 09:54:00 UTC
+    updated      2026-11-20 09:54:00 UTC
     ");
     for ran in [added, listed, shown, bench.run(&format!("channel failures {team} Ops")).await] {
         assert!(!ran.out.contains("/secret") && !ran.said.contains("/secret"), "{ran:?}");
@@ -261,6 +263,8 @@ async fn a_webhook_shows_its_key_once_and_gets_a_new_one() {
     sites        all
     delay        -
     repeat       -
+    links        -
+    weekly test  -
     state        on
     confirmed    2026-11-20 09:54:00 UTC
     disabled     -
@@ -293,22 +297,24 @@ async fn an_address_must_confirm_before_it_receives_alerts() {
     let (bench, team) = bench().await;
     let added = bench.run(&format!("channel add {team} email ada@example.com")).await;
     insta::assert_snapshot!(added.out, @r"
-    channel     03030303-0303-4303-8303-030303030303
-    name        ada@example.com
-    kind        email
-    to          ada@example.com
-    events      all
-    tools       all
-    severities  all
-    sites       all
-    delay       -
-    repeat      -
-    state       unconfirmed
-    confirmed   -
-    disabled    -
-    delivered   -
-    created     2026-11-20 09:54:00 UTC
-    updated     2026-11-20 09:54:00 UTC
+    channel      03030303-0303-4303-8303-030303030303
+    name         ada@example.com
+    kind         email
+    to           ada@example.com
+    events       all
+    tools        all
+    severities   all
+    sites        all
+    delay        -
+    repeat       -
+    links        to acknowledge
+    weekly test  -
+    state        unconfirmed
+    confirmed    -
+    disabled     -
+    delivered    -
+    created      2026-11-20 09:54:00 UTC
+    updated      2026-11-20 09:54:00 UTC
 
     ada@example.com must confirm the address, and gets no alerts until then.
     ");
@@ -423,22 +429,24 @@ async fn a_channel_is_disabled_and_enabled_by_hand() {
     bench.add(&team, "slack", SECRET, "--name Ops").await;
     let disable = format!("channel disable {team} Ops");
     insta::assert_snapshot!(bench.run(&disable).await.out, @r"
-    channel     03030303-0303-4303-8303-030303030303
-    name        Ops
-    kind        slack
-    to          https://hooks.slack.com/…
-    events      all
-    tools       all
-    severities  all
-    sites       all
-    delay       -
-    repeat      -
-    state       disabled
-    confirmed   2026-11-20 09:54:00 UTC
-    disabled    2026-11-20 09:54:00 UTC (disabled by an operator)
-    delivered   -
-    created     2026-11-20 09:54:00 UTC
-    updated     2026-11-20 09:54:00 UTC
+    channel      03030303-0303-4303-8303-030303030303
+    name         Ops
+    kind         slack
+    to           https://hooks.slack.com/…
+    events       all
+    tools        all
+    severities   all
+    sites        all
+    delay        -
+    repeat       -
+    links        to acknowledge
+    weekly test  -
+    state        disabled
+    confirmed    2026-11-20 09:54:00 UTC
+    disabled     2026-11-20 09:54:00 UTC (disabled by an operator)
+    delivered    -
+    created      2026-11-20 09:54:00 UTC
+    updated      2026-11-20 09:54:00 UTC
     ");
     let again = bench.json(&disable).await;
     assert_eq!(again["disabled"]["reason"], "disabled by an operator");

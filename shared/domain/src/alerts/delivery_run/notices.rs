@@ -23,7 +23,8 @@ const NO_BASE: Duration = Duration::from_mins(15);
 impl DeliveryRun<'_> {
     /// Decides about a message whose turn it is.
     pub(super) fn decide_notice(&mut self, notice: Queued, now: Timestamp) {
-        if notice.is_scheduled() && self.skips(&notice, now) {
+        let is_due = notice.due.is_none_or(|due| due <= now);
+        if notice.is_scheduled() && is_due && self.skips(&notice, now) {
             return self.schedule_test(notice, now);
         }
         let is_test = matches!(notice.content, Content::Test { .. }) && !notice.is_weekly_test();
