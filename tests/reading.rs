@@ -35,7 +35,9 @@ impl Reading {
             }
             PublicTarget::Pushover { .. } => of_ntfy(&pushover::message(alert)),
             PublicTarget::Gotify { .. } => of_ntfy(&json(&gotify::message(alert))),
-            PublicTarget::PagerDuty { .. } | PublicTarget::Webhook { .. } => {
+            PublicTarget::PagerDuty { .. }
+            | PublicTarget::Alertmanager { .. }
+            | PublicTarget::Webhook { .. } => {
                 panic!("nobody reads it")
             }
         }

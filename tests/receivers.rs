@@ -1,11 +1,12 @@
 //! The receivers of channels in tests. They record what they receive, and answer as the test has specified.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use serde_json::Value;
 use vedette_domain::alerts::Alert;
+use vedette_domain::alerts::channel::SnapshotAlert;
 use vedette_domain::alerts::mail::TransactionalMail;
 use vedette_domain::id::ChannelId;
 use vedette_notifier::send::{OutgoingMessage as Outgoing, SendOutcome, SendReason};
@@ -22,6 +23,7 @@ struct Inner {
     of_mails: Option<SendOutcome>,
     of_mails_to: BTreeMap<String, SendOutcome>,
     answers: BTreeMap<ChannelId, SendOutcome>,
+    refused: BTreeSet<String>,
 }
 
 /// A message that was sent.
@@ -59,6 +61,8 @@ pub enum Message {
         /// What was sent.
         body: Value,
     },
+    /// The current state.
+    Snapshot(Vec<SnapshotAlert>),
     /// To an address that nobody has confirmed.
     Confirmation,
 }
@@ -69,6 +73,14 @@ impl Received {
         match &self.message {
             Message::Alert(alert) => alert.title(),
             Message::Event { body, .. } => body["type"].as_str().unwrap_or_default().to_owned(),
+            Message::Snapshot(alerts) => {
+                let described = alerts.iter().map(|alert| {
+                    let state = if alert.ends_at > Some(self.at) { "open" } else { "ended" };
+                    format!("{} {state}", site_of(alert))
+                });
+                let described: BTreeSet<_> = described.collect();
+                described.into_iter().collect::<Vec<_>>().join(", ")
+            }
             Message::Confirmation => "confirmation".to_owned(),
         }
     }
@@ -82,6 +94,11 @@ impl Receivers {
     /// What a channel's receiver answers from now on.
     pub fn answer(&self, channel: ChannelId, outcome: SendOutcome) {
         self.lock().answers.insert(channel, outcome);
+    }
+
+    /// Refuses the alerts of these sites in snapshots from now on. The others in the same request are accepted.
+    pub fn refuse_alerts(&self, sites: &[&str]) {
+        self.lock().refused = sites.iter().map(ToString::to_string).collect();
     }
 
     /// Takes what was received, in order.
@@ -137,10 +154,27 @@ impl Transport for Receivers {
             (_, Outgoing::Event { id, body }) => {
                 Message::Event { id: id.clone(), body: serde_json::from_slice(body).expect("JSON") }
             }
+            (Recipient::Channel { channel, .. }, Outgoing::Snapshot { alerts }) => {
+                let alerts = alerts.iter().cloned();
+                let (refused, valid): (Vec<_>, Vec<_>) =
+                    alerts.partition(|alert| inner.refused.contains(site_of(alert)));
+                let message = Message::Snapshot(valid);
+                inner.received.push(Received { channel: channel.id, at: now, message });
+                return match refused.is_empty() {
+                    true => outcome,
+                    false => SendOutcome::Refused { why: "HTTP 400".to_owned() },
+                };
+            }
+            (Recipient::Address(_), Outgoing::Snapshot { .. }) => panic!("not for an address"),
             (_, Outgoing::TransactionalMail { .. }) => Message::Confirmation,
         };
         let Recipient::Channel { channel, .. } = to else { panic!("not a transactional email") };
         inner.received.push(Received { channel: channel.id, at: now, message });
         outcome
     }
+}
+
+/// The name of the site that an alert is about.
+fn site_of(alert: &SnapshotAlert) -> &str {
+    alert.labels.get("site").map_or("-", String::as_str)
 }

@@ -1,9 +1,11 @@
 """Receivers of messages that enforce the limits that their services document. A message that breaks one is refused, as
 the service would, and noted."""
 
+import datetime
 import json
 import re
 import threading
+import time
 import urllib.parse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -16,7 +18,8 @@ PLACES = {
     "telegram": CHAT, "ntfy": "s3cret-topic", "pushover": USER, "gotify": f"message?token={TOKEN}",
 }
 INTEGRATION = "s3cretintegration000000000000000"
-TOKENS = ("matrix", "telegram", "ntfy", "pushover")
+TOKENS = ("matrix", "telegram", "ntfy", "pushover", "alertmanager")
+ALERTMANAGER = "alertmanager/s3cret"
 
 
 def utf16(text):
@@ -26,7 +29,7 @@ def utf16(text):
 class Receiver(BaseHTTPRequestHandler):
     """Chats and a webhook, distinguished by path, and the monitored site. ntfy messages are posted to the root."""
 
-    got = {kind: [] for kind in (*PLACES, "webhook", "pagerduty")}
+    got = {kind: [] for kind in (*PLACES, "webhook", "pagerduty", "alertmanager")}
     refused, repeated, canceled, transactions = [], [], [], {}
     site = 200
 
@@ -52,7 +55,7 @@ class Receiver(BaseHTTPRequestHandler):
             Receiver.refused.append((kind, str(error), text))
             status, answer = 400, "refused"
         if not self.path.endswith("/cancel.json"):
-            Receiver.got[kind].append({"headers": headers, "body": text, "path": self.path})
+            Receiver.got[kind].append({"headers": headers, "body": text, "path": self.path, "at": time.time()})
         return status, answer
 
     def take_telegram(self, message):
@@ -107,6 +110,22 @@ class Receiver(BaseHTTPRequestHandler):
             assert payload["severity"] in ("critical", "error", "warning", "info"), payload
         return 202, {"status": "success", "message": "Event processed", "dedup_key": event["dedup_key"]}
 
+    def take_alertmanager(self, alerts):
+        # As api/v2/openapi.yaml and types.Alert of Alertmanager require.
+        assert self.path == f"/{ALERTMANAGER}/api/v2/alerts", self.path
+        assert self.headers["authorization"] == f"Bearer {TOKEN}", "the token"
+        assert 1 <= len(alerts) <= 500, "the number"
+        assert len({json.dumps(alert["labels"], sort_keys=True) for alert in alerts}) == len(alerts), "the same alert twice"
+        for alert in alerts:
+            texts = {**alert["labels"], **alert["annotations"]}
+            assert alert["labels"]["alertname"] and all(isinstance(text, str) for text in texts.values()), alert
+            assert all(re.fullmatch("[a-zA-Z_][a-zA-Z0-9_]*", name) for name in texts), alert
+            starts_at, ends_at = (datetime.datetime.fromisoformat(alert[name].replace("Z", "+00:00"))
+                                  for name in ("startsAt", "endsAt"))
+            assert starts_at <= ends_at, alert
+            assert re.match("https?://", alert.get("generatorURL", "http://")), alert
+        return 200, ""
+
     def take_gotify(self, message):
         assert self.path == "/message" and self.headers["x-gotify-key"] == TOKEN, self.path
         assert message["message"] and isinstance(message["priority"], int), message
@@ -143,3 +162,8 @@ def start(receiver=Receiver, address="127.0.0.1"):
     server = ThreadingHTTPServer((address, 0), receiver)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return f"http://{address}:{server.server_port}"
+
+
+def has_ended(alert, now):
+    """Whether an alert for Alertmanager is over at this time, in seconds."""
+    return datetime.datetime.fromisoformat(alert["endsAt"].replace("Z", "+00:00")).timestamp() <= now

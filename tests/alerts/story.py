@@ -69,8 +69,7 @@ def until(what, found):
 
 
 def summary():
-    got = {kind: [json.loads(one["body"]).get("type") or one["body"][:90] for one in all_]
-           for kind, all_ in Receiver.got.items()}
+    got = {kind: [one["body"][:90] for one in all_] for kind, all_ in Receiver.got.items()}
     return {**got, "mail": [mail["subject"] for mail in Mails.got]}
 
 
@@ -102,6 +101,8 @@ for kind, place in PLACES.items():
 added = operate("channel", "add", team, "webhook", "--name", "program", given=f"{base}/webhook/in")
 key = re.search(r"whsec_[A-Za-z0-9+/=]+", json.dumps(added)).group()
 operate("channel", "add", team, "pagerduty", "--name", "pager", given=f"{base}/{receivers.INTEGRATION}")
+operate("channel", "add", team, "alertmanager", "--name", "manager", "--token-file", str(token),
+        given=f"{base}/{receivers.ALERTMANAGER}")
 listed = json.dumps(operate("channel", "list", team))
 secrets = ("s3cret", receivers.CHAT, receivers.USER, key)
 assert not any(secret in listed for secret in secrets), listed
@@ -116,7 +117,7 @@ assert operate("channel", "show", team, "mail")["state"] != "on", "a look confir
 with urllib.request.urlopen(urllib.request.Request(page, method="POST", data=b""), timeout=30) as answer:
     assert answer.status == 200
 
-for name in (*PLACES, "program", "pager", "mail"):
+for name in (*PLACES, "program", "pager", "manager", "mail"):
     operate("channel", "test", team, name)
 everybody("TEST", "channel.test", "[TEST]")
 
@@ -152,6 +153,15 @@ assert any("Acknowledged by a reader of another channel" in one for one in words
 Receiver.site = 200
 everybody("RESOLVED", "issue.resolved", "[RESOLVED]")
 until("the incident is resolved", lambda: len(Receiver.got["pagerduty"]) == 4)
+
+
+def snapshots():
+    """What each request to Alertmanager says about the site: its labels, and whether it is open."""
+    requests = [(one["at"], alert) for one in list(Receiver.got["alertmanager"]) for alert in json.loads(one["body"])]
+    return [(alert["labels"], not receivers.has_ended(alert, at)) for at, alert in requests if "site" in alert["labels"]]
+
+
+until("the end is repeated", lambda: [is_open for _, is_open in snapshots()][-2:] == [False, False])
 assert not Receiver.refused, Receiver.refused
 
 # Messages after the opening refer to it.
@@ -171,6 +181,11 @@ incidents = [json.loads(one["body"]) for one in Receiver.got["pagerduty"]]
 test, *incidents = [(event["event_action"], event["dedup_key"]) for event in incidents]
 assert test[0] == "trigger" and [action for action, _ in incidents] == ["trigger", "acknowledge", "resolve"], incidents
 assert len({key for _, key in incidents}) == 1 and incidents[0][1] != test[1], "one incident"
+
+repeated = [is_open for _, is_open in snapshots()]
+assert repeated.count(True) >= 2 and repeated == sorted(repeated, reverse=True), repeated
+assert all(labels == snapshots()[0][0] for labels, _ in snapshots()), "one alert"
+assert snapshots()[0][0]["alertname"] == "StatusDown" and snapshots()[0][0]["severity"] == "critical"
 
 for one in Receiver.got["webhook"]:
     Webhook(key).verify(one["body"], one["headers"])

@@ -578,7 +578,9 @@ impl Transport for Receivers {
                     inner.note(format!("{now} {name}: {kind} {what} {site} {id} dies={dies}"));
                     inner.take(channel.id, id, &body, now);
                 }
-                Outgoing::TransactionalMail { .. } => panic!("nobody asked for it"),
+                Outgoing::Snapshot { .. } | Outgoing::TransactionalMail { .. } => {
+                    panic!("nobody asked for it")
+                }
             }
         }
         if dies {

@@ -98,11 +98,11 @@ impl<T: Transport> Executor<'_, T> {
             run.reached_host_limit(delivery, next_try(self.channel.id, now));
             return Ok(());
         }
-        let Delivery { message, reason, about, .. } = &delivery;
+        let Delivery { message, reason, .. } = &delivery;
         let to = Recipient::Channel { channel: self.channel, target: &self.target };
         let outcome = self.transport.send(to, message, *reason, self.now()).await;
         if outcome.was_tried() {
-            self.keep(about, &outcome).await;
+            self.keep(delivery.recorded(&outcome), &outcome).await;
         }
         run.sent(delivery, outcome, self.now());
         Ok(())

@@ -117,14 +117,30 @@ impl Sender {
                     None => SendOutcome::DELIVERED,
                 }
             }
-            (Receiver::Mailbox(_), OutgoingMessage::Event { .. })
+            (Receiver::Snapshot(receiver), OutgoingMessage::Snapshot { alerts }) => {
+                http::send(&self.guard, receiver.request(alerts), now).await
+            }
+            (
+                Receiver::Mailbox(_),
+                OutgoingMessage::Event { .. } | OutgoingMessage::Snapshot { .. },
+            )
             | (
                 Receiver::Chat(_),
-                OutgoingMessage::TransactionalMail { .. } | OutgoingMessage::Event { .. },
+                OutgoingMessage::TransactionalMail { .. }
+                | OutgoingMessage::Event { .. }
+                | OutgoingMessage::Snapshot { .. },
             )
             | (
                 Receiver::Program(_),
-                OutgoingMessage::Alert { .. } | OutgoingMessage::TransactionalMail { .. },
+                OutgoingMessage::Alert { .. }
+                | OutgoingMessage::TransactionalMail { .. }
+                | OutgoingMessage::Snapshot { .. },
+            )
+            | (
+                Receiver::Snapshot(_),
+                OutgoingMessage::Alert { .. }
+                | OutgoingMessage::TransactionalMail { .. }
+                | OutgoingMessage::Event { .. },
             ) => SendOutcome::refused(format!(
                 "a channel of kind {} does not accept this message",
                 target.kind()

@@ -154,8 +154,7 @@ async fn add_missing_delivery(
     {
         return Ok(false);
     }
-    let (is_for_people, selects) =
-        (channel.target.is_for_people(), channel.filter.selects(&site.tags));
-    let delivery = DeliveryState::of_unknown(issue, is_for_people, selects, app.clock.now());
+    let (gets_events, selects) = (channel.target.gets_events(), channel.filter.selects(&site.tags));
+    let delivery = DeliveryState::of_unknown(issue, gets_events, selects, app.clock.now());
     Ok(unless_conflict(app.store.add_missing_delivery(channel.into(), &delivery, issue).await)?)
 }

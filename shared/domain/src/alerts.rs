@@ -37,6 +37,8 @@ pub mod refusal;
 pub mod reminder;
 pub mod retry;
 pub mod send_outcome;
+mod snapshot;
+pub mod standing;
 pub mod storm;
 mod text;
 mod unlinked;

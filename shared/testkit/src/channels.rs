@@ -1,6 +1,7 @@
 //! Channels of teams, whose receivers a test simulates.
 
 use jiff::Timestamp;
+use vedette_domain::alerts::channel::alertmanager::Alertmanager;
 use vedette_domain::alerts::channel::slack::Slack;
 use vedette_domain::alerts::channel::webhook::Webhook;
 use vedette_domain::alerts::channel::{
@@ -27,6 +28,12 @@ pub fn webhook() -> Target {
     Target::Webhook(Webhook { url, keys: SigningKeys { current, previous: None } })
 }
 
+/// An Alertmanager.
+pub fn alertmanager() -> Target {
+    let url = SecretUrl::new("https://alertmanager.test");
+    Target::Alertmanager(Alertmanager { url, token: None })
+}
+
 /// A destination that somebody enters, with what is secret about it.
 #[derive(Debug)]
 pub struct SecretDestination {
@@ -51,7 +58,8 @@ impl SecretDestination {
             }
             kind => ("", format!("s3cret-{kind}-of-the-channel-{digit}")),
         };
-        let has_token = kind.needs_token() || kind == ChannelKind::Ntfy;
+        let has_token =
+            kind.needs_token() || matches!(kind, ChannelKind::Ntfy | ChannelKind::Alertmanager);
         let token = has_token.then_some("tk_s3cret_token");
         Self { path: format!("{before}{secret}"), secret, token }
     }

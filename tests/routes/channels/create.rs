@@ -45,6 +45,7 @@ async fn what_the_form_refuses_is_refused() {
     let client = service.client(&owner);
     let path = format!("/teams/{}/channels", owner.team);
     let slack = "https://hooks.slack.com/services/T0/B0/s3cret";
+    let manager = "https://alertmanager.example.com";
     client.post(&path, &json!({ "kind": "slack", "url": slack })).await;
     for (body, field, why) in [
         (json!({ "name": "Ops" }), "kind", "The kind field is required."),
@@ -73,6 +74,26 @@ async fn what_the_form_refuses_is_refused() {
             json!({ "kind": "slack", "url": format!("{slack}3"), "events": ["acknowledged"] }),
             "events",
             "A channel of type Slack gets no acknowledged events.",
+        ),
+        (
+            json!({ "kind": "alertmanager", "url": manager, "events": ["reminder"] }),
+            "events",
+            "A channel of type Prometheus Alertmanager gets no reminder events.",
+        ),
+        (
+            json!({ "kind": "alertmanager", "url": manager, "events": ["opened"] }),
+            "events",
+            "A channel of type Prometheus Alertmanager always gets resolved events.",
+        ),
+        (
+            json!({ "kind": "alertmanager", "url": manager, "delay_minutes": 5 }),
+            "delay_minutes",
+            "The delay_minutes field is only for channels that people read.",
+        ),
+        (
+            json!({ "kind": "alertmanager", "url": format!("{manager}?s3cret") }),
+            "url",
+            "The url field must be like https://alertmanager.example.com, without a query.",
         ),
     ] {
         let refused = client.post(&path, &body).await;

@@ -175,7 +175,7 @@ pub(super) fn no_mail() -> Markup {
 /// The controls for what a channel of a kind is told, and when.
 fn wanted(kind: ChannelKind, input: &FormInput) -> Markup {
     let control = |field: &InputField| match field.name {
-        "events" => {
+        "events" if kind.period_minutes().is_none() => {
             let choices = kind.events().iter().map(|of| Choice::new(*of, words::event(*of)));
             input.chosen(field, &choices.collect::<Vec<_>>())
         }

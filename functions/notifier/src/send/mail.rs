@@ -140,7 +140,7 @@ impl MailConfig {
             OutgoingMessage::TransactionalMail { mail, id } => {
                 mail::mail(mail, &envelope(id, None))
             }
-            OutgoingMessage::Event { .. } => {
+            OutgoingMessage::Event { .. } | OutgoingMessage::Snapshot { .. } => {
                 return Err(Failure::Mail(SendOutcome::refused(
                     "an event cannot be sent by email",
                 )));

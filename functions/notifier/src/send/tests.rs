@@ -2,6 +2,7 @@
 
 mod signature;
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
@@ -25,7 +26,9 @@ use vedette_domain::alerts::channel::ntfy::Ntfy;
 use vedette_domain::alerts::channel::slack::Slack;
 use vedette_domain::alerts::channel::teams::Teams;
 use vedette_domain::alerts::channel::webhook::{self, Webhook};
-use vedette_domain::alerts::channel::{ChannelKind, SecretUrl, SigningKey, SigningKeys};
+use vedette_domain::alerts::channel::{
+    ChannelKind, SecretUrl, SigningKey, SigningKeys, SnapshotAlert,
+};
 use vedette_domain::alerts::{Alert, AlertKind};
 use vedette_domain::validation::Fields;
 use vedette_probe::ssrf_guard::Outbound;
@@ -159,6 +162,18 @@ fn event() -> OutgoingMessage {
     OutgoingMessage::Event { id: "msg_1".to_owned(), body: b"{}".to_vec() }
 }
 
+fn snapshot() -> OutgoingMessage {
+    let at = |text: &str| text.parse::<Timestamp>().expect("a timestamp");
+    let alert = SnapshotAlert {
+        labels: [("alertname".to_owned(), "StatusDown".to_owned())].into(),
+        annotations: BTreeMap::new(),
+        starts_at: at("2026-11-21T12:00:00Z"),
+        ends_at: Some(at("2026-11-21T12:15:00Z")),
+        url: None,
+    };
+    OutgoingMessage::Snapshot { alerts: vec![alert] }
+}
+
 fn tested() -> OutgoingMessage {
     let data = serde_json::json!({ "channel": { "name": "On call" } });
     OutgoingMessage::Event {
@@ -256,6 +271,16 @@ fn posted(
             entered(kind, &url, "s3cr3tintegrationkey000000000000"),
             tested(),
             &["POST /v2/enqueue HTTP/1.1", r#""routing_key":"s3cr3tintegrationkey000000000000""#],
+        ),
+        ChannelKind::Alertmanager => (
+            entered(kind, &url, "s3cr3t-prefix"),
+            snapshot(),
+            &[
+                "POST /s3cr3t-prefix/api/v2/alerts HTTP/1.1",
+                "authorization: Bearer s3cr3t-token\r\n",
+                r#"[{"labels":{"alertname":"StatusDown"},"#,
+                r#""startsAt":"2026-11-21T12:00:00Z","endsAt":"2026-11-21T12:15:00Z""#,
+            ],
         ),
         ChannelKind::Webhook => (
             webhook(url),

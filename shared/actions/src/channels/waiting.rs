@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use vedette_domain::alerts::channel::Channel;
 use vedette_domain::alerts::channel_state::Standing;
 use vedette_domain::alerts::compose::{self, AlertSubject};
-use vedette_domain::alerts::delivery::DeliveryState;
+use vedette_domain::alerts::delivery::{Content, DeliveryState, Queued};
 use vedette_domain::alerts::due::AlertPolicy;
 use vedette_domain::alerts::ended::EndReason;
 use vedette_domain::id::IssueId;
@@ -35,17 +35,22 @@ pub async fn waiting_for(
     deliveries: &Deliveries,
 ) -> Result<Vec<WaitingDelivery>, StoreError> {
     let Deliveries { state, deliveries, queued } = deliveries;
-    let queued = queued.iter().filter(|queued| !queued.is_scheduled());
-    let queued = queued.map(|queued| WaitingDelivery {
+    // A test or a snapshot that is not late waits for nothing.
+    let is_late = |queued: &&Queued| match queued.content {
+        Content::Repeat { .. } => state.failing.is_some(),
+        _ => !queued.is_scheduled(),
+    };
+    let queued = queued.iter().filter(is_late).map(|queued| WaitingDelivery {
         what: queued.content.name().to_owned(),
         issue: IssueId::parse(&queued.group),
         failing_since: queued.failing.map(|failing| failing.since()),
         due: queued.due,
     });
     let mut waiting: Vec<_> = queued.collect();
-    if channel.target.is_for_people() && !deliveries.is_empty() {
+    let unknown: Vec<_> = deliveries.iter().filter(|one| one.standing.is_none()).collect();
+    if !channel.target.gets_events() && !unknown.is_empty() {
         let failing_since = state.failing.map(|failing| failing.since());
-        let news = news_for(app, channel, deliveries).await?;
+        let news = news_for(app, channel, &unknown).await?;
         waiting
             .extend(news.into_iter().map(|waiting| WaitingDelivery { failing_since, ..waiting }));
     }
@@ -56,11 +61,11 @@ pub async fn waiting_for(
     Ok(waiting)
 }
 
-/// What people would be told now about the issues that a channel knows.
+/// What would be sent now about the issues that a channel knows, but does not repeat yet.
 async fn news_for(
     app: &App,
     channel: &Channel,
-    deliveries: &[DeliveryState],
+    deliveries: &[&DeliveryState],
 ) -> Result<Vec<WaitingDelivery>, StoreError> {
     let now = app.clock.now();
     let (team, issues) = futures::try_join!(
@@ -94,5 +99,5 @@ async fn news_for(
             due: waiting.due,
         })
     };
-    Ok(deliveries.iter().filter_map(waiting).collect())
+    Ok(deliveries.iter().copied().filter_map(waiting).collect())
 }

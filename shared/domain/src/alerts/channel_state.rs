@@ -316,6 +316,14 @@ impl ChannelState {
         disables
     }
 
+    /// Records that the receiver refused one alert of a snapshot, which says nothing about the others. Returns whether it
+    /// has refused so many in a row that the team should hear of it.
+    pub fn refused_alone(&mut self, attempt: FailedAttempt) -> bool {
+        self.refusals = self.refusals.saturating_add(1);
+        self.note(attempt);
+        self.refusals == REFUSALS_MAX
+    }
+
     /// Disables the channel, for the reason that an attempt failed.
     pub fn disable(&mut self, attempt: FailedAttempt) {
         self.disabled = Some(Disabled { at: attempt.at, reason: attempt.why.clone() });

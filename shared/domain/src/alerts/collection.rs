@@ -398,8 +398,11 @@ mod tests {
                 prop_assert!(shown.starts_with(&alert.lines.join("\n")), "{}", shown);
                 Ok(())
             }
-            // An email has room for everything, and a program gets events.
-            ChannelKind::Email | ChannelKind::PagerDuty | ChannelKind::Webhook => Ok(()),
+            // An email has room for everything, and a program gets events or snapshots.
+            ChannelKind::Email
+            | ChannelKind::PagerDuty
+            | ChannelKind::Alertmanager
+            | ChannelKind::Webhook => Ok(()),
         }
     }
 

@@ -12,6 +12,7 @@ use super::mail::Asker;
 use super::missed::Missed;
 use super::reminder::next_reminder;
 use super::retry::{Failing, is_too_far};
+use super::standing::StandingAlert;
 use crate::clock::is_ahead;
 use crate::id::{ChannelId, IssueId, SiteId, TeamId, UserId};
 use crate::issues::Lifecycle;
@@ -143,6 +144,9 @@ pub struct DeliveryState {
     /// The issue as it was when its site was deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted: Option<Box<DeletedIssue>>,
+    /// The alert of the issue in snapshots, if the receiver may know it.
+    #[serde(rename = "alert", default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<Box<StandingAlert>>,
     /// Rises with every write.
     pub rev: u64,
 }
@@ -159,17 +163,18 @@ impl DeliveryState {
             handle: None,
             missed: None,
             deleted: None,
+            standing: None,
             rev: 1,
         }
     }
 
-    /// The first delivery state of a channel that should know an active issue, but does not. A program is notified of
-    /// everything since the opening, and people of the current state. `selects` is whether the channel is about the
+    /// The first delivery state of a channel that should know an active issue, but does not. A channel that gets
+    /// events is notified of everything since the opening, and others of the current state. `selects` is whether the channel is about the
     /// site.
-    pub fn of_unknown(issue: &Issue, is_for_people: bool, selects: bool, now: Timestamp) -> Self {
+    pub fn of_unknown(issue: &Issue, gets_events: bool, selects: bool, now: Timestamp) -> Self {
         let new = Self::new(issue.id, issue.lifecycle.opened_at(), now);
         match selects {
-            true => Self { missed: (!is_for_people).then(|| Missed::opening(issue)), ..new },
+            true => Self { missed: gets_events.then(|| Missed::opening(issue)), ..new },
             false => Self { due: None, from: new.after_opening(issue), ..new },
         }
     }
@@ -463,15 +468,24 @@ impl Queued {
         self.is_weekly_test() && self.failing.is_none()
     }
 
+    /// The next snapshot of a channel. There is only one at a time.
+    pub(super) fn repeat(progress: SnapshotProgress, now: Timestamp) -> Self {
+        Self::notice("repeat".to_owned(), Content::Repeat { progress }, now)
+    }
+
     /// A single message, to be sent now.
     pub fn notice(group: String, content: Content, now: Timestamp) -> Self {
         let (place, due) = (FIRST.to_owned(), Some(now));
         Self { group, place, content, opened_at: None, failing: None, due, rev: 1 }
     }
 
-    /// Whether it waits longer than anything should: the clock was set back since.
+    /// Whether it waits longer than anything should: the clock was set back since. A snapshot may always be early, and must
+    /// not be late, because what it repeats would end.
     pub fn waits_too_long(&self, now: Timestamp) -> bool {
-        self.due.is_some_and(|due| is_too_far(due, self.failing, now))
+        self.due.is_some_and(|due| match self.content {
+            Content::Repeat { .. } => is_ahead(due, now),
+            _ => is_too_far(due, self.failing, now),
+        })
     }
 
     /// The same message, to be sent now, as if it had not failed before; `None` if it is a test that is not due yet.
@@ -549,6 +563,23 @@ pub enum Content {
         /// When the channel was enabled again.
         until: Timestamp,
     },
+    /// The next snapshot of the current state, which repeats the alerts of all open issues.
+    Repeat {
+        /// How far the snapshots have come.
+        #[serde(flatten)]
+        progress: SnapshotProgress,
+    },
+}
+
+/// How far the snapshots of a channel have come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SnapshotProgress {
+    /// When the last one was sent. The receiver does not know yet what changed since.
+    #[serde(default, with = "millisecond::optional", skip_serializing_if = "Option::is_none")]
+    pub sent_at: Option<Timestamp>,
+    /// From which issue on the receiver still has to be sent each alert alone, because it refused several at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alone_from: Option<IssueId>,
 }
 
 impl Content {
@@ -560,6 +591,7 @@ impl Content {
             Self::BrokenChannel { .. } | Self::Unchecked { .. } => "notice",
             Self::Confirmation { .. } => "confirmation",
             Self::Missed { .. } => "missed",
+            Self::Repeat { .. } => "repeat",
         }
     }
 
@@ -596,6 +628,19 @@ mod tests {
         let parked = Queued { failing: Some(failing), due: None, rev: 20, ..notice.clone() };
         let expected = Queued { due: Some(at(5)), rev: 21, ..notice };
         assert_eq!(parked.again(at(5)), Some(expected));
+    }
+
+    #[test]
+    fn a_snapshot_is_early_rather_than_late_after_the_clock_was_set_back() {
+        let content = Content::Test { id: "1".to_owned() };
+        let retried = Queued::notice("test".to_owned(), content, at(3_600));
+        let repeated = Queued::repeat(SnapshotProgress::default(), at(3_600));
+        assert_eq!([&retried, &repeated].map(|queued| queued.waits_too_long(at(0))), [false, true]);
+        assert!(!Queued::repeat(SnapshotProgress::default(), at(30)).waits_too_long(at(0)));
+        let progress = SnapshotProgress { sent_at: Some(at(0)), alone_from: None };
+        let stored = r#"{"kind":"repeat","sent_at":1795000000000}"#;
+        assert_eq!(serde_json::to_string(&Content::Repeat { progress }).expect("JSON"), stored);
+        assert_eq!(serde_json::from_str(stored).ok(), Some(Content::Repeat { progress }));
     }
 
     #[test]

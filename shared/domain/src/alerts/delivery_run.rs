@@ -14,6 +14,7 @@ mod message;
 mod notices;
 mod people;
 mod programs;
+mod snapshots;
 mod step;
 #[cfg(test)]
 mod tests;
@@ -33,6 +34,7 @@ use crate::issues::record::Issue;
 use crate::sites::site::Site;
 
 use batch::{AlertBatch, ReadyNews};
+use snapshots::SnapshotRun;
 use step::{KnownIssue, Sending};
 
 pub use attempt::Delivered;
@@ -80,6 +82,8 @@ pub struct DeliveryRun<'a> {
     events: BTreeMap<String, Vec<Queued>>,
     /// When the issues whose events failed in this run are tried again.
     retries: Vec<Timestamp>,
+    /// The snapshot for a channel that is sent some.
+    snapshot: SnapshotRun,
 }
 
 /// Everything that is outstanding for a channel.
@@ -116,6 +120,7 @@ impl<'a> DeliveryRun<'a> {
             events_in_order: VecDeque::new(),
             events: BTreeMap::new(),
             retries: Vec::new(),
+            snapshot: SnapshotRun::default(),
         }
     }
 
@@ -142,7 +147,7 @@ impl<'a> DeliveryRun<'a> {
         } else if let Some((_, events)) = self.events.pop_first() {
             self.begin_events(events, now);
         } else {
-            return false;
+            return self.continue_snapshot(now);
         }
         true
     }
@@ -155,6 +160,7 @@ impl<'a> DeliveryRun<'a> {
         for queued in queued {
             match queued.content {
                 Content::Event { .. } => self.add_event(queued),
+                Content::Repeat { .. } => self.snapshot.timer = Some(queued),
                 _ => self.notices.push_back(queued),
             }
         }
@@ -164,14 +170,19 @@ impl<'a> DeliveryRun<'a> {
     /// Continues with the issues.
     fn begin_issues(&mut self, deliveries: Vec<DeliveryState>, now: Timestamp) {
         if self.is_unconfirmed() || self.is_off() {
-            let events = std::mem::take(&mut self.events).into_values().flatten().collect();
-            return self.park(deliveries, events, now);
+            let events = std::mem::take(&mut self.events).into_values().flatten();
+            let queued = events.chain(self.snapshot.timer.take()).collect();
+            return self.park(deliveries, queued, now);
         }
         self.began_at = now;
+        if self.context.period().is_some() {
+            self.begin_snapshot(&deliveries);
+        }
         let due_now = self.take_due(deliveries);
-        let due_now = match self.context.channel.target.is_for_people() {
-            true => self.begin_people(due_now),
-            false => self.begin_program(due_now),
+        let due_now = match self.context.channel.target.kind() {
+            kind if kind.gets_events() => self.begin_program(due_now),
+            kind if kind.is_for_people() => self.begin_people(due_now),
+            _ => due_now,
         };
         if !due_now.is_empty() {
             self.steps.push_back(DeliveryStep::LoadIssues(due_now));
@@ -195,9 +206,10 @@ impl<'a> DeliveryRun<'a> {
                 None => self.forget_after_outbox(delivery),
             }
         }
-        match self.context.channel.target.is_for_people() {
-            true => self.decide_for_people(known),
-            false => self.decide_for_program(known),
+        match self.context.channel.target.kind() {
+            kind if kind.gets_events() => self.decide_for_program(known),
+            kind if kind.is_for_people() => self.decide_for_people(known),
+            _ => self.decide_for_snapshot(known),
         }
     }
 
@@ -211,9 +223,9 @@ impl<'a> DeliveryRun<'a> {
         match check {
             OutboxCheck::Forget(delivery) if is_in_outbox => {
                 let again = self.began_at.saturating_add(ALERT_GRACE).unwrap_or(self.began_at);
-                self.put_off(delivery, Some(again));
+                self.put_off(*delivery, Some(again));
             }
-            OutboxCheck::Forget(delivery) => self.forget(delivery),
+            OutboxCheck::Forget(delivery) => self.forget(*delivery),
             // Its entry makes the channel look again.
             OutboxCheck::Queue(_) if is_in_outbox => {}
             OutboxCheck::Queue(plan) => self.steps.push_back(DeliveryStep::QueueEvents(plan)),
@@ -228,11 +240,16 @@ impl<'a> DeliveryRun<'a> {
 
     /// A write was made. If the item had changed meanwhile, `is_written` is false, and it is looked at again.
     pub fn wrote(&mut self, write: &Write, is_written: bool, now: Timestamp) {
+        if let (Write::PutState(delivery), false) = (write, is_written) {
+            self.leave_out(delivery.issue);
+        }
         let due = match write {
             Write::AddQueued(queued) => queued.due,
             Write::DeleteQueued(_) => None,
             _ if !is_written => Some(now),
             Write::PutState(delivery) => delivery.due,
+            // The run decides at its end when the next snapshot is due.
+            Write::PutQueued(Queued { content: Content::Repeat { .. }, .. }) => None,
             Write::PutQueued(queued) => queued.due,
             Write::PutNotified(notified) => notified.next.as_ref().and_then(|next| next.due),
             Write::DeleteState(_) => None,
@@ -249,6 +266,7 @@ impl<'a> DeliveryRun<'a> {
                 self.sent_alert(&title, batch, unnamed, outcome, now);
             }
             Sending::Event { event, at } => self.sent_event(event, at, outcome, now),
+            Sending::Snapshot(request) => self.sent_snapshot(request, outcome, now),
         }
     }
 
@@ -262,6 +280,7 @@ impl<'a> DeliveryRun<'a> {
                 self.put_all_off(batch.ready.into_iter().chain(unnamed), Some(until));
             }
             Sending::Event { event, at } => self.wait_with(event, until, at),
+            Sending::Snapshot(request) => self.interrupt(&request, Some(until)),
         }
     }
 

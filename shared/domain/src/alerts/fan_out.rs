@@ -12,7 +12,7 @@ use crate::issues::record::Issue;
 pub struct ChannelNews {
     /// What it then knows about the issue.
     pub delivery: DeliveryState,
-    /// The event for a program. For people, the delivery state decides.
+    /// The event for a program. For the others, the delivery state decides.
     pub event: Option<EventKind>,
 }
 
@@ -42,8 +42,8 @@ impl Channel {
             return None;
         }
         let opened_at = entry.issue.lifecycle.opened_at();
-        let is_for_people = self.target.is_for_people();
-        let is_ended = |delivery: &DeliveryState| !is_for_people && delivery.notified.is_none();
+        let gets_events = self.target.gets_events();
+        let is_ended = |delivery: &DeliveryState| gets_events && delivery.notified.is_none();
         // What a channel has missed is derived from the timeline, which includes this change. A program that was
         // notified that monitoring ended does not need to hear of a resolution.
         let learns = match &delivery {
@@ -65,16 +65,16 @@ impl Channel {
         if is_opening && !selects {
             delivery.leave_out(&entry.issue);
         }
-        if is_opening && delivery.missed.is_none() && !is_for_people {
+        if is_opening && delivery.missed.is_none() && gets_events {
             // A program is notified of an opening by the event itself.
             let notified = Notified { opened_at, reminded_until: opened_at };
             delivery.notified = learns.then_some(notified);
         }
-        if delivery.missed.is_some() || is_for_people && delivery.notified.is_some() {
+        if delivery.missed.is_some() || !gets_events && delivery.notified.is_some() {
             delivery.note_deletion(entry);
         }
         let wanted = entry.event.filter(|event| self.filter.wants(*event, &entry.issue));
-        let event = wanted.filter(|_| !is_for_people && learns);
+        let event = wanted.filter(|_| gets_events && learns);
         Some(ChannelNews { delivery, event })
     }
 
@@ -100,13 +100,13 @@ impl Channel {
         let is_missed = match is_opening {
             true => selects,
             false if before.notified.is_some() => true,
-            false => self.target.is_for_people() && !before.leaves_out(&entry.issue),
+            false => !self.target.gets_events() && !before.leaves_out(&entry.issue),
         };
         let mut next = DeliveryState { due: None, rev: before.rev + 1, ..before.clone() };
         next.missed = next.missed.or_else(|| entry.missed().filter(|_| is_missed));
         if is_opening && !selects {
             next.leave_out(&entry.issue);
-            if !self.target.is_for_people() && next.missed.is_none() {
+            if self.target.gets_events() && next.missed.is_none() {
                 // The end of what it knew before is queued already.
                 next.notified = None;
             }

@@ -1,6 +1,7 @@
 //! What is sent to the target of a channel.
 
 use super::Alert;
+use super::channel::SnapshotAlert;
 use super::handle::Handle;
 use super::mail::TransactionalMail;
 
@@ -32,5 +33,10 @@ pub enum OutgoingMessage {
         id: String,
         /// The body, as it is signed and sent.
         body: Vec<u8>,
+    },
+    /// A part of a snapshot of the current state.
+    Snapshot {
+        /// The alerts of issues that are open or have just ended.
+        alerts: Vec<SnapshotAlert>,
     },
 }

@@ -9,8 +9,8 @@ use super::channel::PublicTarget;
 use crate::clock::is_ahead;
 use crate::id::ChannelId;
 
-/// Waits after each failure of a channel for people, in seconds. People then get the state at that time, so the last
-/// wait repeats as long as there is something to say.
+/// Waits after each failure of a channel for people or snapshots, in seconds. It then gets the state at that time, so the
+/// last wait repeats as long as there is something to say.
 const PEOPLE: [i64; 7] = [5, 30, 120, 300, 900, 3_600, 10_800];
 
 /// Waits after each failure of a webhook, in seconds: 76 hours in total, as [Standard
@@ -72,7 +72,7 @@ pub fn retry(
     asked: Option<SignedDuration>,
     now: Timestamp,
 ) -> Retry {
-    let waits: &[i64] = if target.is_for_people() { &PEOPLE } else { &WEBHOOK };
+    let waits: &[i64] = if target.gets_events() { &WEBHOOK } else { &PEOPLE };
     let Failing { since, step } = before.unwrap_or(Failing { since: now, step: 0 });
     let place = usize::try_from(step).unwrap_or(usize::MAX).min(waits.len() - 1);
     let (wait, step) = match asked {

@@ -1066,8 +1066,8 @@ fn service_takes(kind: ChannelKind, alert: &Alert) -> Result<(), TestCaseError> 
         ChannelKind::Telegram => telegram_takes(alert),
         ChannelKind::Pushover => pushover_takes(alert),
         ChannelKind::Gotify => gotify_takes(alert),
-        // A program receives events instead.
-        ChannelKind::PagerDuty | ChannelKind::Webhook => Ok(()),
+        // A program receives events or snapshots instead.
+        ChannelKind::PagerDuty | ChannelKind::Alertmanager | ChannelKind::Webhook => Ok(()),
     }
 }
 

@@ -101,7 +101,8 @@ input! {
         /// Its name; by default the address or the kind.
         name: Optional<String> = line(NAME_MAX);
         /// Events that it gets, repeated or separated by commas; all if left out. Only webhooks and PagerDuty get
-        /// acknowledged, a webhook only if this names it. PagerDuty gets no reminder.
+        /// acknowledged, a webhook only if this names it. PagerDuty and Alertmanager get no reminder, and Alertmanager
+        /// always gets both others.
         #[option("events", "EVENT")]
         events: Optional<BTreeSet<EventKind>> = ListRule::new(0, EventKind::ALL.len(), EventKind::ALL);
         /// Tools whose issues it gets; all if left out.

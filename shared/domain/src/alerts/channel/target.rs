@@ -12,23 +12,25 @@ use super::chat::Chat;
 use super::description::{ChannelEdit, ChannelInput, KindDescription, TargetEdit, UrlEdit, is_in};
 use super::program::Program;
 use super::secret::{AccessToken, MaskedUrl, SecretUrl, SigningKey, SigningKeys};
+use super::snapshot::Snapshot;
 use super::webhook::Webhook;
 use super::{EventKind, Filter};
 use super::{
-    discord, email, google_chat, gotify, matrix, mattermost, ntfy, pagerduty, pushover, slack,
-    teams, telegram, webhook,
+    alertmanager, discord, email, google_chat, gotify, matrix, mattermost, ntfy, pagerduty,
+    pushover, slack, teams, telegram, webhook,
 };
 use crate::input::{Input, InputField, read_beside};
 use crate::validation::{Errors, Fields, ValidationError};
 
 /// Declares the kinds of channels. All code that has to know every kind is derived from this table, so none can be
-/// forgotten. A chat or a program has a module with a type that implements [`Chat`] or [`Program`] and has a function
-/// `new` for what people enter, and with a `DESCRIPTION`.
+/// forgotten. A chat, a program or a receiver of snapshots has a module with a type that implements [`Chat`], [`Program`]
+/// or [`Snapshot`] and has a function `new` for what people enter, and with a `DESCRIPTION`.
 macro_rules! kinds {
     (
         $(#[$mail_doc:meta])+ mail Email = $mail:literal;
         chats { $($(#[$chat_doc:meta])+ $module:ident::$Chat:ident = $chat:literal, $Edit:ty;)+ }
         programs { $($(#[$program_doc:meta])+ $place:ident::$Program:ident = $program:literal, $ProgramEdit:ty;)+ }
+        snapshots { $($(#[$snapshot_doc:meta])+ $state:ident::$Snapshot:ident = $snapshot:literal, $SnapshotEdit:ty;)+ }
         $(#[$webhook_doc:meta])+ webhook Webhook = $webhook:literal;
     ) => {
         /// A kind of channel.
@@ -38,13 +40,14 @@ macro_rules! kinds {
             $(#[$mail_doc])+ #[serde(rename = $mail)] Email,
             $($(#[$chat_doc])+ #[serde(rename = $chat)] $Chat,)+
             $($(#[$program_doc])+ #[serde(rename = $program)] $Program,)+
+            $($(#[$snapshot_doc])+ #[serde(rename = $snapshot)] $Snapshot,)+
             $(#[$webhook_doc])+ #[serde(rename = $webhook)] Webhook,
         }
 
         impl ChannelKind {
             /// All of them, in the order in which forms show them.
-            pub const ALL: [Self; [Self::Email, $(Self::$Chat,)+ $(Self::$Program,)+ Self::Webhook].len()] =
-                [Self::Email, $(Self::$Chat,)+ $(Self::$Program,)+ Self::Webhook];
+            pub const ALL: [Self; [Self::Email, $(Self::$Chat,)+ $(Self::$Program,)+ $(Self::$Snapshot,)+ Self::Webhook].len()] =
+                [Self::Email, $(Self::$Chat,)+ $(Self::$Program,)+ $(Self::$Snapshot,)+ Self::Webhook];
 
             /// The name in storage and on the command line.
             pub const fn as_str(self) -> &'static str {
@@ -52,6 +55,7 @@ macro_rules! kinds {
                     Self::Email => $mail,
                     $(Self::$Chat => $chat,)+
                     $(Self::$Program => $program,)+
+                    $(Self::$Snapshot => $snapshot,)+
                     Self::Webhook => $webhook,
                 }
             }
@@ -62,16 +66,27 @@ macro_rules! kinds {
                     Self::Email => const { &email::DESCRIPTION },
                     $(Self::$Chat => const { &$module::DESCRIPTION },)+
                     $(Self::$Program => const { &$place::DESCRIPTION },)+
+                    $(Self::$Snapshot => const { &$state::DESCRIPTION },)+
                     Self::Webhook => const { &webhook::DESCRIPTION },
                 }
             }
 
-            /// Whether people read its channels. People are notified of the current state; programs are notified of
-            /// every transition, in order.
+            /// Whether people read its channels.
             pub const fn is_for_people(self) -> bool {
+                matches!(self, Self::Email $(| Self::$Chat)+)
+            }
+
+            /// Whether its channels are notified of every transition, in order. The others learn the current state.
+            pub const fn gets_events(self) -> bool {
+                matches!(self, $(Self::$Program |)+ Self::Webhook)
+            }
+
+            /// The minutes after which its channels are sent a snapshot of all open issues again; `None` if they get no
+            /// snapshots.
+            pub const fn period_minutes(self) -> Option<u32> {
                 match self {
-                    Self::Email $(| Self::$Chat)+ => true,
-                    $(Self::$Program |)+ Self::Webhook => false,
+                    $(Self::$Snapshot => Some($state::PERIOD_MINUTES),)+
+                    _ => None,
                 }
             }
 
@@ -95,6 +110,9 @@ macro_rules! kinds {
                     })+
                     $(Self::$Program => {
                         Input::read(fields, errors).map($place::$Program::new).map(Target::$Program)
+                    })+
+                    $(Self::$Snapshot => {
+                        Input::read(fields, errors).map($state::$Snapshot::new).map(Target::$Snapshot)
                     })+
                     Self::Webhook => match Input::read(fields, errors) {
                         Some(input) => Some(Target::Webhook(Webhook::new(input, key()?))),
@@ -120,6 +138,7 @@ macro_rules! kinds {
                     Self::Email => Some(TargetEdit::default()),
                     $(Self::$Chat => <$Edit>::read(fields, errors).map(TargetEdit::from),)+
                     $(Self::$Program => <$ProgramEdit>::read(fields, errors).map(TargetEdit::from),)+
+                    $(Self::$Snapshot => <$SnapshotEdit>::read(fields, errors).map(TargetEdit::from),)+
                     Self::Webhook => UrlEdit::read(fields, errors).map(TargetEdit::from),
                 }
             }
@@ -145,6 +164,11 @@ macro_rules! kinds {
                 #[serde(rename = $program)]
                 $Program($place::$Program),
             )+
+            $(
+                $(#[$snapshot_doc])+
+                #[serde(rename = $snapshot)]
+                $Snapshot($state::$Snapshot),
+            )+
             $(#[$webhook_doc])+
             #[serde(rename = $webhook)]
             Webhook(Webhook),
@@ -157,6 +181,7 @@ macro_rules! kinds {
                     Self::Email { address } => Receiver::Mailbox(address.as_str()),
                     $(Self::$Chat(chat) => Receiver::Chat(chat),)+
                     $(Self::$Program(program) => Receiver::Program(program),)+
+                    $(Self::$Snapshot(receiver) => Receiver::Snapshot(receiver),)+
                     Self::Webhook(webhook) => Receiver::Program(webhook),
                 }
             }
@@ -167,6 +192,7 @@ macro_rules! kinds {
                     Self::Email { address } => PublicTarget::Email { address: address.clone() },
                     $(Self::$Chat(chat) => PublicTarget::$Chat(chat.url().masked()),)+
                     $(Self::$Program(program) => PublicTarget::$Program(program.url().masked()),)+
+                    $(Self::$Snapshot(receiver) => PublicTarget::$Snapshot(receiver.url().masked()),)+
                     Self::Webhook(webhook) => PublicTarget::Webhook(webhook.url.masked()),
                 }
             }
@@ -177,6 +203,7 @@ macro_rules! kinds {
                     Self::Email { .. } => ChannelKind::Email,
                     $(Self::$Chat(_) => ChannelKind::$Chat,)+
                     $(Self::$Program(_) => ChannelKind::$Program,)+
+                    $(Self::$Snapshot(_) => ChannelKind::$Snapshot,)+
                     Self::Webhook(_) => ChannelKind::Webhook,
                 }
             }
@@ -202,6 +229,11 @@ macro_rules! kinds {
                 #[serde(rename = $program)]
                 $Program(MaskedUrl),
             )+
+            $(
+                $(#[$snapshot_doc])+
+                #[serde(rename = $snapshot)]
+                $Snapshot(MaskedUrl),
+            )+
             $(#[$webhook_doc])+
             #[serde(rename = $webhook)]
             Webhook(MaskedUrl),
@@ -214,6 +246,7 @@ macro_rules! kinds {
                     Self::Email { .. } => ChannelKind::Email,
                     $(Self::$Chat(_) => ChannelKind::$Chat,)+
                     $(Self::$Program(_) => ChannelKind::$Program,)+
+                    $(Self::$Snapshot(_) => ChannelKind::$Snapshot,)+
                     Self::Webhook(_) => ChannelKind::Webhook,
                 }
             }
@@ -223,11 +256,16 @@ macro_rules! kinds {
                 self.kind().is_for_people()
             }
 
+            /// Whether it is notified of every transition, as for [its kind](ChannelKind::gets_events).
+            pub const fn gets_events(&self) -> bool {
+                self.kind().gets_events()
+            }
+
             /// The address, if it is an email channel.
             pub fn address(&self) -> Option<&str> {
                 match self {
                     Self::Email { address } => Some(address),
-                    $(Self::$Chat(_) |)+ $(Self::$Program(_) |)+ Self::Webhook(_) => None,
+                    $(Self::$Chat(_) |)+ $(Self::$Program(_) |)+ $(Self::$Snapshot(_) |)+ Self::Webhook(_) => None,
                 }
             }
 
@@ -238,6 +276,7 @@ macro_rules! kinds {
                     Self::Email { .. } => self.clone(),
                     $(Self::$Chat(_) => Self::$Chat(url),)+
                     $(Self::$Program(_) => Self::$Program(url),)+
+                    $(Self::$Snapshot(_) => Self::$Snapshot(url),)+
                     Self::Webhook(_) => Self::Webhook(url),
                 }
             }
@@ -246,7 +285,7 @@ macro_rules! kinds {
             pub const fn masked(&self) -> Option<&MaskedUrl> {
                 match self {
                     Self::Email { .. } => None,
-                    $(Self::$Chat(url) |)+ $(Self::$Program(url) |)+ Self::Webhook(url) => Some(url),
+                    $(Self::$Chat(url) |)+ $(Self::$Program(url) |)+ $(Self::$Snapshot(url) |)+ Self::Webhook(url) => Some(url),
                 }
             }
         }
@@ -282,6 +321,10 @@ kinds! {
         /// An integration of a PagerDuty service.
         pagerduty::PagerDuty = "pagerduty", pagerduty::PagerDutyEdit;
     }
+    snapshots {
+        /// A Prometheus Alertmanager.
+        alertmanager::Alertmanager = "alertmanager", alertmanager::AlertmanagerEdit;
+    }
     /// A program, notified in the format of Standard Webhooks.
     webhook Webhook = "webhook";
 }
@@ -298,6 +341,8 @@ pub enum Receiver<'a> {
     Chat(&'a dyn Chat),
     /// A program.
     Program(&'a dyn Program),
+    /// A program that is sent the current state, again and again.
+    Snapshot(&'a dyn Snapshot),
 }
 
 impl ChannelKind {
@@ -372,16 +417,25 @@ impl ChannelKind {
         match self {
             Self::Webhook => &EventKind::ALL,
             Self::PagerDuty => &pagerduty::EVENTS,
+            Self::Alertmanager => &alertmanager::EVENTS,
             _ => &EventKind::FOR_PEOPLE,
         }
     }
 
     /// Refuses what only other channels have: times and links for a program, which gets each event when it happens, and
-    /// events that the kind has no use for.
+    /// events that the kind has no use for, or without which a snapshot would not be whole.
     fn refuse_unfit(self, filter: &Filter, errors: &mut Errors) {
-        for event in filter.events.iter().filter(|event| !self.events().contains(event)) {
-            let label = self.description().label;
+        let label = self.description().label;
+        let all: BTreeSet<_> = self.events().iter().copied().collect();
+        for event in filter.events.difference(&all) {
             errors.push("events", format!("A channel of type {label} gets no {event} events."));
+        }
+        let takes_all = self.period_minutes().is_some() && !filter.events.is_empty();
+        if takes_all && filter.events.is_subset(&all) {
+            for event in all.difference(&filter.events) {
+                let why = format!("A channel of type {label} always gets {event} events.");
+                errors.push("events", why);
+            }
         }
         let for_people = [
             ("delay_minutes", filter.delay_minutes.is_some()),
@@ -394,10 +448,12 @@ impl ChannelKind {
         }
     }
 
-    /// Names all events for PagerDuty if none are chosen, because that would leave out acknowledgements.
+    /// Names all events for PagerDuty if none are chosen, because that would leave out acknowledgements, and for channels
+    /// that get snapshots, because they get no reminders.
     fn complete(self, events: &mut Option<BTreeSet<EventKind>>) {
-        if self == Self::PagerDuty && events.as_ref().is_none_or(BTreeSet::is_empty) {
-            *events = Some(pagerduty::EVENTS.into());
+        let names_all = self == Self::PagerDuty || self.period_minutes().is_some();
+        if names_all && events.as_ref().is_none_or(BTreeSet::is_empty) {
+            *events = Some(self.events().iter().copied().collect());
         }
     }
 
@@ -450,6 +506,7 @@ impl Target {
             Receiver::Mailbox(_) => None,
             Receiver::Chat(chat) => Some(chat.url()),
             Receiver::Program(program) => Some(program.url()),
+            Receiver::Snapshot(receiver) => Some(receiver.url()),
         }
     }
 
@@ -458,13 +515,14 @@ impl Target {
         match self.receiver() {
             Receiver::Mailbox(_) | Receiver::Program(_) => None,
             Receiver::Chat(chat) => chat.token(),
+            Receiver::Snapshot(receiver) => receiver.token(),
         }
     }
 
     /// The keys that sign requests, if they are signed.
     pub fn keys(&self) -> Option<&SigningKeys> {
         match self.receiver() {
-            Receiver::Mailbox(_) | Receiver::Chat(_) => None,
+            Receiver::Mailbox(_) | Receiver::Chat(_) | Receiver::Snapshot(_) => None,
             Receiver::Program(program) => program.keys(),
         }
     }
@@ -479,7 +537,9 @@ impl Target {
     pub fn default_name(&self) -> &str {
         match self.receiver() {
             Receiver::Mailbox(address) => address,
-            Receiver::Chat(_) | Receiver::Program(_) => self.kind().description().label,
+            Receiver::Chat(_) | Receiver::Program(_) | Receiver::Snapshot(_) => {
+                self.kind().description().label
+            }
         }
     }
 }
@@ -544,7 +604,8 @@ mod tests {
                 ChannelKind::Mattermost
                 | ChannelKind::Matrix
                 | ChannelKind::Ntfy
-                | ChannelKind::Gotify => {
+                | ChannelKind::Gotify
+                | ChannelKind::Alertmanager => {
                     (Failure::of_own_server, [A, M, C, C, A, A, C, M, A, A, A, A])
                 }
                 ChannelKind::Webhook => (webhook::failure, [A, A, A, A, A, A, C, A, A, A, A, A]),
@@ -626,6 +687,11 @@ mod tests {
                 ChannelKind::PagerDuty,
                 format!(r#"{{"kind":"pagerduty",{url}}}"#),
                 format!(r#"{{"kind":"pagerduty",{masked}}}"#),
+            ),
+            (
+                ChannelKind::Alertmanager,
+                format!(r#"{{"kind":"alertmanager",{url},"token":"secret"}}"#),
+                format!(r#"{{"kind":"alertmanager",{masked}}}"#),
             ),
             (
                 ChannelKind::Webhook,

@@ -10,7 +10,6 @@ use crate::alerts::collection::{Collecting, Collection, collect};
 use crate::alerts::compose::{self, AlertSubject};
 use crate::alerts::delivery::DeliveryState;
 use crate::alerts::due::{News, Notified};
-use crate::alerts::ended::EndReason;
 use crate::alerts::handle::Handle;
 use crate::alerts::storm::Window;
 use crate::alerts::{Alert, Thread};
@@ -95,25 +94,11 @@ impl ReadyNews {
         users: &'a BTreeMap<UserId, User>,
     ) -> AlertSubject<'a> {
         let Self { delivery, issue, site, .. } = self;
-        let is_deleted = delivery.deleted.is_some();
-        let ended = match is_deleted {
-            true => Some(EndReason::SiteDeleted),
-            false => context.policy(issue, site).ended.filter(|_| issue.lifecycle.is_active()),
-        };
         let name = |user: UserId| users.get(&user).map(|user| user.name.as_str());
         AlertSubject {
-            issue,
-            site,
-            team: context.team,
-            zone: context.zone,
-            acknowledged_by: issue
-                .lifecycle
-                .acknowledgement()
-                .and_then(|taken| name(taken.by.member()?)),
+            acknowledged_by: issue.lifecycle.acknowledgement().and_then(|taken| name(taken.by.member()?)),
             resolved_by: issue.lifecycle.resolved_by().and_then(name),
-            base_url: context.pages_base.filter(|_| !is_deleted),
-            ended,
-            channel: Some(context.channel),
+            ..context.subject(delivery, issue, site)
         }
     }
 }

@@ -1,9 +1,11 @@
 //! What stays the same during a delivery run.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::accounts::team::Team;
 use crate::alerts::channel::Channel;
+use crate::alerts::compose::AlertSubject;
+use crate::alerts::delivery::DeliveryState;
 use crate::alerts::due::AlertPolicy;
 use crate::alerts::ended::EndReason;
 use crate::checks::schedule::TimeScale;
@@ -38,6 +40,39 @@ impl<'a> DeliveryContext<'a> {
         let settings = Settings::resolve(self.settings, &site.overrides, self.team.plan);
         let ended = EndReason::of(issue.id.fingerprint().tool(), self.team, &settings);
         AlertPolicy::of(self.channel, (self.team, self.settings), site, ended, self.time_scale)
+    }
+
+    /// An issue for its alert, without the users who decided about it.
+    pub(super) fn subject<'s>(
+        &self,
+        delivery: &DeliveryState,
+        issue: &'s Issue,
+        site: &'s Site,
+    ) -> AlertSubject<'s>
+    where
+        'a: 's,
+    {
+        let is_deleted = delivery.deleted.is_some();
+        AlertSubject {
+            issue,
+            site,
+            team: self.team,
+            zone: self.zone,
+            acknowledged_by: None,
+            resolved_by: None,
+            base_url: self.pages_base.filter(|_| !is_deleted),
+            ended: match is_deleted {
+                true => Some(EndReason::SiteDeleted),
+                false => self.policy(issue, site).ended.filter(|_| issue.lifecycle.is_active()),
+            },
+            channel: Some(self.channel),
+        }
+    }
+
+    /// The time between two snapshots; `None` if the channel is sent none.
+    pub(super) fn period(&self) -> Option<SignedDuration> {
+        let minutes = self.channel.target.kind().period_minutes()?;
+        self.time_scale.minutes(minutes).try_into().ok()
     }
 
     /// The end of the quiet time at an instant; `None` if it is not in quiet time.

@@ -8,7 +8,7 @@ use crate::alerts::delivery::Content;
 use crate::alerts::handle::Handle;
 use crate::alerts::mail::{TransactionalMail, TransactionalMailKind};
 use crate::alerts::outgoing_message::OutgoingMessage;
-use crate::alerts::{Alert, compose, link};
+use crate::alerts::{Alert, compose, link, snapshot};
 use crate::time::wire;
 
 use super::context::DeliveryContext;
@@ -24,7 +24,11 @@ impl DeliveryContext<'_> {
     /// configured.
     pub(super) fn queued(&self, content: &Content, now: Timestamp) -> Option<OutgoingMessage> {
         let Self { channel, team, zone, pages_base: base, .. } = *self;
-        let is_for_people = channel.target.is_for_people();
+        let gets_events = channel.target.gets_events();
+        if let (Content::Test { .. }, Some(period)) = (content, self.period()) {
+            let test = snapshot::test(&channel.name, &team.name, period, now);
+            return Some(OutgoingMessage::Snapshot { alerts: vec![test] });
+        }
         Some(match content {
             Content::Confirmation { id, asked_by } => {
                 let url = link::confirm(base?, channel);
@@ -39,7 +43,7 @@ impl DeliveryContext<'_> {
             Content::Event { id, body, .. } => {
                 OutgoingMessage::Event { id: id.clone(), body: body.clone().into_bytes() }
             }
-            Content::Test { id } if !is_for_people => {
+            Content::Test { id } if gets_events => {
                 let data = json!({ "channel": { "uuid": channel.id, "name": channel.name } });
                 let body = webhook::body(webhook::TEST, now, data);
                 OutgoingMessage::Event { id: id.clone(), body }
@@ -47,7 +51,7 @@ impl DeliveryContext<'_> {
             Content::Test { id } => {
                 self.alert(compose::test(&channel.name, &team.name, now), id.clone(), Vec::new())
             }
-            Content::Missed { id, since, until } if !is_for_people => {
+            Content::Missed { id, since, until } if gets_events => {
                 let data = json!({
                     "channel": { "uuid": channel.id, "name": channel.name },
                     "since": wire(*since),
@@ -61,6 +65,8 @@ impl DeliveryContext<'_> {
                 let alert = compose::missed(&channel.name, (*since, *until), events, team, zone);
                 self.alert(alert, id.clone(), Vec::new())
             }
+            // The run makes a snapshot of what the channel knows.
+            Content::Repeat { .. } => return None,
             Content::BrokenChannel { id, uuid, channel: broken, reason } => {
                 let page =
                     base.zip(*uuid).map(|(base, uuid)| link::channel(base, channel.team, uuid));

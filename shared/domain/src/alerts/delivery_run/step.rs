@@ -11,7 +11,7 @@ use crate::alerts::due::Notified;
 use crate::alerts::ended::EndReason;
 use crate::alerts::handle::Handle;
 use crate::alerts::outgoing_message::OutgoingMessage;
-use crate::alerts::send_outcome::SendReason;
+use crate::alerts::send_outcome::{SendOutcome, SendReason};
 use crate::id::{IssueId, UserId};
 use crate::issues::record::Issue;
 use crate::sites::site::Site;
@@ -56,7 +56,7 @@ pub(super) struct KnownIssue {
 pub enum OutboxCheck {
     /// The issue is gone or over. Its state is kept until the outbox is empty: the channel hears of the end from there,
     /// if it knows of the opening.
-    Forget(DeliveryState),
+    Forget(Box<DeliveryState>),
     /// Events that do not come from the outbox. They are queued only after it is empty, because events that are still in
     /// it would be sent twice.
     Queue(Box<EventPlan>),
@@ -139,9 +139,21 @@ pub struct Delivery {
     pub message: OutgoingMessage,
     /// Why it is sent now.
     pub reason: SendReason,
-    /// The issues that it is about, and what the channel learns of each; none for a message about the channels.
+    /// The issues that it is about, and what the channel learns of each; none for a message about the channels. A
+    /// snapshot is about the issues that changed since the last one.
     pub about: Vec<(IssueId, EventKind)>,
     pub(super) of: Sending,
+}
+
+impl Delivery {
+    /// The issues whose timelines get an outcome. A receiver that refuses several alerts may have accepted most of them;
+    /// each is sent alone next.
+    pub fn recorded(&self, outcome: &SendOutcome) -> &[(IssueId, EventKind)] {
+        match (&self.of, outcome) {
+            (Sending::Snapshot(request), SendOutcome::Refused { .. }) if request.len() > 1 => &[],
+            _ => &self.about,
+        }
+    }
 }
 
 impl fmt::Debug for Delivery {
@@ -170,4 +182,6 @@ pub(super) enum Sending {
         /// When the attempt began.
         at: Timestamp,
     },
+    /// The alerts of these issues, as part of a snapshot.
+    Snapshot(Vec<IssueId>),
 }

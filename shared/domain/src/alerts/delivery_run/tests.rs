@@ -8,12 +8,14 @@ use super::batch::alert_id;
 use super::*;
 use crate::accounts::plan::Plan;
 use crate::accounts::team::Team;
+use crate::alerts::channel::alertmanager::Alertmanager;
 use crate::alerts::channel::webhook::Webhook;
 use crate::alerts::channel::{
-    Channel, EventKind, Filter, LinkKey, SecretUrl, SigningKey, SigningKeys, Target,
+    Channel, EventKind, Filter, LinkKey, SecretUrl, SigningKey, SigningKeys, SnapshotAlert, Target,
 };
 use crate::alerts::channel_state::LEASE;
-use crate::alerts::delivery::place;
+use crate::alerts::delivery::{SnapshotProgress, place};
+use crate::alerts::standing::StandingAlert;
 use crate::alerts::{Alert, Thread, compose};
 use crate::checks::schedule::TimeScale;
 use crate::id::{ChannelId, SiteId, TeamId};
@@ -69,6 +71,23 @@ fn program() -> Target {
     Target::Webhook(Webhook { url: SecretUrl::new("https://example.com"), keys })
 }
 
+fn alertmanager() -> Target {
+    Target::Alertmanager(Alertmanager { url: SecretUrl::new("https://example.com"), token: None })
+}
+
+/// An issue whose alert has been in snapshots since it began or ended.
+fn known(number: u128, changed_at: i64, ends_at: Option<Timestamp>) -> DeliveryState {
+    let alert = SnapshotAlert {
+        labels: BTreeMap::new(),
+        annotations: BTreeMap::new(),
+        starts_at: at(-500),
+        ends_at,
+        url: None,
+    };
+    let standing = StandingAlert { alert, changed_at: at(changed_at), is_refused: false };
+    DeliveryState { standing: Some(Box::new(standing)), due: None, ..news(number) }
+}
+
 fn channel(target: Target) -> Channel {
     let (id, team) = (ChannelId(Uuid::from_u128(9)), TeamId(Uuid::from_u128(7)));
     let key = LinkKey::from_random([7; LinkKey::BYTES]);
@@ -105,6 +124,7 @@ fn describe(step: &DeliveryStep) -> String {
                 format!("send {}", queued.content.name())
             }
             Sending::Alert { title, .. } => format!("send {title}"),
+            Sending::Snapshot(request) => format!("send snapshot of {}", request.len()),
         },
         DeliveryStep::NotifyOwner { why } => format!("notify owner: {why}"),
     }
@@ -288,6 +308,130 @@ fn a_program_gets_the_events_of_an_issue_in_their_order() {
         ),
     ] {
         let found = steps(&channel, at(0) + LEASE, (Vec::new(), queued), &answers);
+        assert_eq!(found, (expected.iter().map(ToString::to_string).collect(), delivered));
+    }
+}
+
+#[test]
+fn a_snapshot_has_the_alerts_of_all_open_issues() {
+    let channel = channel(alertmanager());
+    let repeat =
+        |due| Queued { due: Some(at(due)), ..Queued::repeat(SnapshotProgress::default(), at(0)) };
+    let ended = |number| known(number, -400, Some(at(-400)));
+    let alone_from = Some(issue(2).id);
+    let alone = Content::Repeat { progress: SnapshotProgress { sent_at: None, alone_from } };
+    for (deliveries, queued, answers, expected, delivered) in [
+        // Whatever may be sent is in the table before, and so is that it is due.
+        (
+            vec![news(1), news(2)],
+            vec![],
+            vec![Takes],
+            vec![
+                "load issues: 2",
+                "repeat due now",
+                "issue due never",
+                "issue due never",
+                "send snapshot of 2",
+                "repeat due later",
+            ],
+            counts(1, 0, 0),
+        ),
+        // A repeat writes nothing about the issues, and comes with what is new.
+        (
+            vec![known(1, -300, None), known(2, -300, None)],
+            vec![repeat(0)],
+            vec![Takes],
+            vec!["send snapshot of 2", "repeat due later"],
+            counts(1, 0, 0),
+        ),
+        (vec![known(1, -300, None)], vec![repeat(60)], vec![], vec![], counts(0, 0, 0)),
+        (
+            vec![known(1, -300, None), news(2)],
+            vec![repeat(60)],
+            vec![Takes],
+            vec![
+                "load issues: 1",
+                "repeat due now",
+                "issue due never",
+                "send snapshot of 2",
+                "repeat due later",
+            ],
+            counts(1, 0, 0),
+        ),
+        // A process has died before it said when the next one is due, or after an end was sent for long enough.
+        (
+            vec![known(1, -300, None)],
+            vec![],
+            vec![Takes],
+            vec!["repeat due now", "send snapshot of 1", "repeat due later"],
+            counts(1, 0, 0),
+        ),
+        (
+            vec![ended(90)],
+            vec![repeat(0)],
+            vec![Takes],
+            vec![
+                "send snapshot of 1",
+                "load issues: 1",
+                "check outbox",
+                "forget issue",
+                "delete repeat",
+            ],
+            counts(1, 0, 0),
+        ),
+        (vec![], vec![repeat(0)], vec![], vec!["delete repeat"], counts(0, 0, 0)),
+        // An end is not forgotten before the receiver was sent it.
+        (
+            vec![ended(90)],
+            vec![repeat(0)],
+            vec![Fails],
+            vec!["send snapshot of 1", "repeat due later"],
+            counts(0, 1, 0),
+        ),
+        // Whichever of them is refused is left out.
+        (
+            vec![known(1, -300, None), known(2, -300, None), known(3, -300, None)],
+            vec![repeat(0)],
+            vec![Refuses, Takes, Refuses, Takes],
+            vec![
+                "send snapshot of 3",
+                "send snapshot of 1",
+                "send snapshot of 1",
+                "issue due never",
+                "send snapshot of 1",
+                "repeat due later",
+            ],
+            counts(2, 2, 1),
+        ),
+        (
+            vec![known(1, -300, None), known(2, -300, None)],
+            vec![repeat(0)],
+            vec![Refuses, Takes, HostLimit],
+            vec![
+                "send snapshot of 2",
+                "send snapshot of 1",
+                "send snapshot of 1",
+                "repeat due later",
+            ],
+            counts(1, 1, 0),
+        ),
+        // One that was interrupted goes on, and then all of them are sent together.
+        (
+            vec![known(1, -300, None), known(2, -300, None), known(3, -300, None)],
+            vec![Queued { content: alone, ..repeat(0) }],
+            vec![Takes, Takes],
+            vec!["send snapshot of 1", "send snapshot of 1", "repeat due later"],
+            counts(2, 0, 0),
+        ),
+        (
+            vec![known(1, -300, None)],
+            vec![repeat(0)],
+            vec![IsGone],
+            vec!["send snapshot of 1", "notify owner: HTTP 500", "repeat due never"],
+            counts(0, 1, 0),
+        ),
+    ] {
+        let found = steps(&channel, at(0) + LEASE, (deliveries, queued), &answers);
         assert_eq!(found, (expected.iter().map(ToString::to_string).collect(), delivered));
     }
 }

@@ -34,7 +34,7 @@ impl DeliveryRun<'_> {
 
     /// Forgets an issue that is gone or over, unless its end is still in the outbox.
     pub(super) fn forget_after_outbox(&mut self, delivery: DeliveryState) {
-        self.steps.push_back(DeliveryStep::CheckOutbox(OutboxCheck::Forget(delivery)));
+        self.steps.push_back(DeliveryStep::CheckOutbox(OutboxCheck::Forget(Box::new(delivery))));
     }
 
     /// Saves something that waits to be sent. Only this run writes it.
