@@ -214,7 +214,7 @@ async fn a_storm_is_told_in_four_messages() {
 }
 
 /// Sites, each of which goes down at its first failed check.
-async fn watch_many(scene: &Scene, count: usize) -> Vec<SiteId> {
+pub(crate) async fn watch_many(scene: &Scene, count: usize) -> Vec<SiteId> {
     let mut sites = Vec::new();
     for number in 0..count {
         let url = format!("http://site.test/{number}");

@@ -42,6 +42,7 @@ mod remote_checks;
 mod results;
 mod scene;
 mod schedules;
+mod snapshots;
 mod status_page;
 mod stopped;
 mod subscriptions;
