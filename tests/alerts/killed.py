@@ -5,27 +5,21 @@
 
 import collections
 import json
-import os
 import pathlib
 import random
 import re
-import signal
-import subprocess
 import sys
 import tempfile
 import time
-import urllib.error
-import urllib.request
 
 import receivers
 from receivers import PLACES, TOKEN, TOKENS, Receiver
+from service import Service, until
 from standardwebhooks import Webhook
 
 VEDETTE, KILLS = sys.argv[1], int(sys.argv[2])
 SEED = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(1 << 30)
 SITES = 5
-# A killed delivery run holds its channel until its lease has expired.
-PATIENCE = 200
 chance = random.Random(SEED)
 
 
@@ -54,64 +48,6 @@ class World(Receiver):
             super().answer(status, answer)
         except OSError:
             pass  # Whoever asked was killed.
-
-
-class Service:
-    """The service's process, which the test starts and kills."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.start()
-
-    def start(self):
-        out = open(self.folder / "out", "w")
-        self.process = subprocess.Popen(
-            [VEDETTE, "serve", "--data", self.folder / "data", "--listen", "127.0.0.1:0", "--token", "--quiet", "--minute", "0.25s"],
-            stdout=out, stderr=open(self.folder / "log", "a"),
-            env={"PATH": os.environ["PATH"], "VEDETTE_THROTTLE": "4000000000",
-                 "VEDETTE_ALLOW_TARGETS": "127.0.0.0/8",
-                 "VEDETTE_ALLOW_RECEIVERS": "127.0.0.0/8", "VEDETTE_RDAP": "none", "VEDETTE_AUDITOR": "none",
-                 "VEDETTE_DOH": "nobody=https://127.0.0.1:1/dns-query"},
-        )
-        self.api = until("it says where it is", self.said, 30)
-
-    def said(self):
-        assert self.process.poll() is None, (self.folder / "log").read_text()
-        found = re.search(r"http://\S+/api/v1", (self.folder / "out").read_text())
-        return found and found.group()
-
-    def kill(self):
-        self.process.send_signal(signal.SIGKILL)
-        self.process.wait()
-
-    def ask(self, method, path, body=None):
-        token = (self.folder / "data/token").read_text().strip()
-        request = urllib.request.Request(
-            self.api + path, method=method, data=None if body is None else json.dumps(body).encode(),
-            headers={"authorization": f"Bearer {token}", "content-type": "application/json"},
-        )
-        try:
-            with urllib.request.urlopen(request, timeout=30) as answer:
-                return json.loads(answer.read() or "null")
-        except urllib.error.HTTPError as refusal:
-            raise AssertionError(refusal.read().decode()) from None
-
-    def operate(self, *arguments, given=None):
-        ran = subprocess.run(
-            [VEDETTE, "--json", *arguments], input=given, capture_output=True, text=True,
-            env={"PATH": "/usr/bin:/bin", "VEDETTE_DATA": str(self.folder / "data")},
-        )
-        assert ran.returncode == 0, (arguments, ran.stdout, ran.stderr)
-        return json.loads(ran.stdout)
-
-
-def until(what, found, patience=PATIENCE):
-    end = time.monotonic() + patience
-    while time.monotonic() < end:
-        if value := found():
-            return value
-        time.sleep(0.2)
-    raise AssertionError(what)
 
 
 def transitions(service):
@@ -151,17 +87,27 @@ def believed_by_people():
     return {kind: sites for kind, sites in down.items() if sites}
 
 
+def believed_by_alertmanager():
+    """The issues whose alerts are open according to the last request with each of them."""
+    is_open = {}
+    for one in list(Receiver.got["alertmanager"]):
+        for alert in json.loads(one["body"]):
+            is_open[json.dumps(alert["labels"], sort_keys=True)] = not receivers.has_ended(alert, one["at"])
+    return is_open
+
+
 def rests(service):
     """Whether all issues are resolved and everybody has heard of it."""
     happened = transitions(service)
     is_over = all(kinds[-1:] == ["resolved"] for kinds in happened.values())
-    return is_over and told_to_program() == happened and not believed_by_people() and happened
+    is_known = told_to_program() == happened and not believed_by_people()
+    return is_over and is_known and not any(believed_by_alertmanager().values()) and happened
 
 
 # An address of its own for each receiver, because a team may send one host 60 messages a minute.
-base, program, *chats = (receivers.start(World, f"127.0.0.{number}") for number in range(1, 3 + len(PLACES)))
+base, program, manager, *chats = (receivers.start(World, f"127.0.0.{number}") for number in range(1, 4 + len(PLACES)))
 with tempfile.TemporaryDirectory() as folder:
-    service = Service(pathlib.Path(folder))
+    service = Service(VEDETTE, pathlib.Path(folder), "0.25s")
     try:
         team = service.ask("GET", "/teams")["data"][0]["uuid"]
         off = {"enabled": False, "cadence_minutes": 1440}
@@ -177,6 +123,8 @@ with tempfile.TemporaryDirectory() as folder:
             service.operate("channel", "add", team, kind, "--name", kind, *given, given=f"{chat}/{place}")
         added = service.operate("channel", "add", team, "webhook", "--name", "program", given=f"{program}/webhook/in")
         key = re.search(r"whsec_[A-Za-z0-9+/=]+", json.dumps(added)).group()
+        service.operate("channel", "add", team, "alertmanager", "--name", "manager", "--token-file", str(token),
+                        given=f"{manager}/{receivers.ALERTMANAGER}")
         for path in World.is_up:
             service.ask("POST", f"/teams/{team}/sites", {"url": base + path, "name": path[1:]})
         for _ in range(KILLS):
@@ -198,6 +146,7 @@ with tempfile.TemporaryDirectory() as folder:
         assert not Receiver.refused, f"seed {SEED}: {Receiver.refused}"
         for headers, body in events():
             Webhook(key).verify(body, headers)
+        assert 0 < len(believed_by_alertmanager()) <= len(happened), f"seed {SEED}: {believed_by_alertmanager()}"
         sent, count = len(events()), sum(map(len, happened.values()))
         repeated = sent - len({headers["webhook-id"] for headers, _ in events()})
         assert count >= KILLS / 2, f"seed {SEED}: too little happened: {count}"
