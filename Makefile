@@ -30,6 +30,9 @@ BLACKBOX_EXPORTER_VERSION := 0.23.0
 # Reads Vedette's metrics in `make metrics`.
 PROMETHEUS_VERSION := 2.42.0
 
+# Gets alerts in `make alertmanager`.
+ALERTMANAGER_VERSION := 0.25.0
+
 # The processor of the Lambda functions, arm64 or x86_64, if it is not the template's default.
 ARCH :=
 # The section of samconfig.toml to use.
@@ -95,8 +98,9 @@ SYSTEMD_NSPAWN := .tools/systemd-nspawn-$(SYSTEMD_NSPAWN_VERSION)
 IMAGE_ROOT := .tools/browser-image
 BLACKBOX_EXPORTER := .tools/blackbox-exporter-$(BLACKBOX_EXPORTER_VERSION)
 PROMETHEUS := .tools/prometheus-$(PROMETHEUS_VERSION)
+ALERTMANAGER := .tools/alertmanager-$(ALERTMANAGER_VERSION)
 
-.PHONY: help run quick check committed clippy all-targets test rust-tests test-aws test-image contract clients alerts metrics locations pages book docs pictures stills backups simulate bench comparison fuzz openapi reference lighthouse template dependencies audit lock build deploy outpost region package dist dist-browser test-dist test-reproducible lint-workflows release collect publish image destination credentials rust lints spelling session
+.PHONY: help run quick check committed clippy all-targets test rust-tests test-aws test-image contract clients alerts alertmanager metrics locations pages book docs pictures stills backups simulate bench comparison fuzz openapi reference lighthouse template dependencies audit lock build deploy outpost region package dist dist-browser test-dist test-reproducible lint-workflows release collect publish image destination credentials rust lints spelling session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -171,6 +175,11 @@ alerts: rust $(RECEIVERS)/ok $(CARDS)/ok ## Check alerts of every kind from a ru
 	$(build_service)
 	PATH="$$PATH:$(CURDIR)/$(LIGHTHOUSE)/.bin" tests/alerts/run \
 		$(CURDIR)/$(RECEIVERS)/bin/python $(CURDIR)/$(CARDS)/node_modules $(or $(ARGS),5)
+
+alertmanager: rust $(ALERTMANAGER)/ok ## Send the alerts of 200 sites to a real Alertmanager that is restarted and refuses some, and kill the service while it sends (Linux, as root or with user namespaces)
+	$(build_service)
+	PYTHONDONTWRITEBYTECODE=1 python3 tests/alerts/alertmanager.py "$${CARGO_TARGET_DIR:-target}/debug/vedette" \
+		$(ALERTMANAGER)/usr/bin/prometheus-alertmanager
 
 metrics: rust $(PROMETHEUS)/ok ## Have Prometheus read the metrics of a running service, load the alert rules, and answer the dashboard's queries
 	$(build_service)
@@ -538,6 +547,9 @@ $(BLACKBOX_EXPORTER)/ok:
 
 $(PROMETHEUS)/ok:
 	$(call debian,prometheus,$(PROMETHEUS_VERSION))
+
+$(ALERTMANAGER)/ok:
+	$(call debian,prometheus-alertmanager,$(ALERTMANAGER_VERSION))
 
 $(LIBC)/ok:
 	$(call debian,libc6,$(LIBC_VERSION))
