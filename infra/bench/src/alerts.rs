@@ -1,4 +1,5 @@
-//! What it costs to notify three channels of a new issue: units of the table, and processor time.
+//! What it costs to notify three channels of a new issue, and to repeat all open issues to an Alertmanager: units of the
+//! table, and processor time.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -8,10 +9,13 @@ use std::time::Instant;
 use axum::Router;
 use axum::routing::post;
 use clap::Args;
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
+use vedette_domain::alerts::channel::alertmanager::Alertmanager;
 use vedette_domain::alerts::channel::slack::Slack;
 use vedette_domain::alerts::channel::webhook::Webhook;
-use vedette_domain::alerts::channel::{Filter, SecretUrl, SigningKey, SigningKeys, Target};
+use vedette_domain::alerts::channel::{
+    Channel, Filter, SecretUrl, SigningKey, SigningKeys, Target,
+};
 use vedette_domain::checks::check::{Finish, ToolResult};
 use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::id::{CheckId, SiteId, TeamId};
@@ -58,9 +62,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let mails = tempfile::tempdir()?;
     let receiver = receiver()?;
     for channel in channels(receiver) {
-        let mut channel = add_channel(&test.app, owner.team, channel, Filter::default()).await;
-        (channel.since, channel.rev) = (Some(before), 2);
-        test.app.store.put_channel(&channel, Audit::None).await?;
+        add(&inside, owner.team, channel, before).await?;
     }
     let read = |name: &str| (name == "VEDETTE_MAIL_FROM").then(|| FROM.to_owned());
     let mail = MailConfig::read(&read, MailTransport::Folder(mails.path().to_owned()))?;
@@ -91,6 +93,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     if arrived != options.openings as usize || sent != 3 * options.openings {
         return Err(format!("{arrived} mails and {sent} messages").into());
     }
+    let repeat = repeat(&inside, &sender, (owner.team, receiver), before).await?;
     let row = |name: &str, Spent { reads, writes, round_trips, rounds }: Spent| {
         let figures = [reads.to_string(), writes.to_string()];
         let trips = [round_trips.to_string(), rounds.to_string()];
@@ -100,6 +103,7 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
         row("the check that opens an issue, with the entry of the outbox", opening),
         row("recording it for the channels", fan_out),
         row("sending the three messages", tell),
+        row(&format!("repeating {} open issues to an Alertmanager", options.openings), repeat),
     ];
     let headings = ["", "read units", "write units", "round trips", "one after another"];
     table(headings.map(str::to_owned).to_vec(), rows)?;
@@ -109,6 +113,36 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
         f64::from(sent) / cpu,
     ))?;
     Ok(())
+}
+
+/// Adds a channel that has received alerts since `since`.
+async fn add(
+    inside: &Inside,
+    team: TeamId,
+    channel: (&str, Target),
+    since: Timestamp,
+) -> Result<Channel, Box<dyn Error>> {
+    let mut channel = add_channel(&inside.test.app, team, channel, Filter::default()).await;
+    (channel.since, channel.rev) = (Some(since), 2);
+    inside.test.app.store.put_channel(&channel, Audit::None).await?;
+    Ok(channel)
+}
+
+/// What it costs to send all open issues once more to an Alertmanager that knows them.
+async fn repeat(
+    inside: &Inside,
+    sender: &Sender,
+    (team, receiver): (TeamId, SocketAddr),
+    since: Timestamp,
+) -> Result<Spent, Box<dyn Error>> {
+    let url = SecretUrl::new(format!("http://{receiver}"));
+    let target = Target::Alertmanager(Alertmanager { url, token: None });
+    let channel = add(inside, team, ("manager", target), since).await?;
+    vedette_notifier::rebuild(&inside.test.app, team).await?;
+    let look = Message::Alert(AlertMessage::Channel { team, channel: channel.id });
+    handle(inside, sender, &look, false).await?;
+    inside.test.advance(SignedDuration::from_mins(5));
+    handle(inside, sender, &look, true).await
 }
 
 fn plus(one: Spent, other: Spent) -> Spent {
@@ -167,7 +201,7 @@ fn receiver() -> Result<SocketAddr, Box<dyn Error>> {
     listener.set_nonblocking(true)?;
     let address = listener.local_addr()?;
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let router = Router::new().route("/{kind}", post(async |_: axum::body::Bytes| "ok"));
+    let router = Router::new().route("/{*kind}", post(async |_: axum::body::Bytes| "ok"));
     tokio::spawn(async move { axum::serve(listener, router).await });
     Ok(address)
 }
