@@ -591,7 +591,7 @@ impl Content {
             Self::BrokenChannel { .. } | Self::Unchecked { .. } => "notice",
             Self::Confirmation { .. } => "confirmation",
             Self::Missed { .. } => "missed",
-            Self::Repeat { .. } => "repeat",
+            Self::Repeat { .. } => "open issues",
         }
     }
 
