@@ -59,8 +59,9 @@ impl DeliveryState {
             opened_at: standing.alert.starts_at,
             reminded_until: standing.changed_at,
         });
+        let is_held = self.is_held || due.is_some() || self.missed.is_some();
         let rev = self.rev + 1;
-        Some(Self { notified, due, standing, missed: None, rev, ..self.clone() })
+        Some(Self { notified, due, standing, is_held, missed: None, rev, ..self.clone() })
     }
 
     /// The delivery state without its alert, of whose end the receiver knows.

@@ -196,7 +196,7 @@ pub(crate) fn deliver(
                 run.queued(&plan, events, now);
             }
             DeliveryStep::Write(write) => {
-                if let Write::PutState(next) = &write {
+                if let Write::PutState(next) = &*write {
                     let before = world.rows().deliveries.get(&next.issue);
                     if before.is_some_and(|before| before.from > next.from) {
                         world.is_included(next.issue);

@@ -132,6 +132,7 @@ input! {
         /// reads them can acknowledge or snooze the issue without signing in. Only for channels that people read.
         #[form("Leave out the link to acknowledge or snooze without signing in")]
         #[option("without-links")]
+        #[off("with-links")]
         without_links: Optional<bool> = FlagRule, or false;
         /// An addition to the specification: the day and the full hour at which it gets a test every week, in the
         /// team's time zone, such as Mon 09:00; never if left out or null. A test that does not arrive counts as a

@@ -96,7 +96,10 @@ impl ReadyNews {
         let Self { delivery, issue, site, .. } = self;
         let name = |user: UserId| users.get(&user).map(|user| user.name.as_str());
         AlertSubject {
-            acknowledged_by: issue.lifecycle.acknowledgement().and_then(|taken| name(taken.by.member()?)),
+            acknowledged_by: issue
+                .lifecycle
+                .acknowledgement()
+                .and_then(|taken| name(taken.by.member()?)),
             resolved_by: issue.lifecycle.resolved_by().and_then(name),
             ..context.subject(delivery, issue, site)
         }

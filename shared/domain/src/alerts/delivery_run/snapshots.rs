@@ -12,6 +12,7 @@ use crate::alerts::channel_state::FailedAttempt;
 use crate::alerts::delivery::{Content, DeliveryState, Queued, SnapshotProgress};
 use crate::alerts::outgoing_message::OutgoingMessage;
 use crate::alerts::send_outcome::SendOutcome;
+use crate::alerts::standing::StandingAlert;
 use crate::id::IssueId;
 
 use super::DeliveryRun;
@@ -191,11 +192,28 @@ impl DeliveryRun<'_> {
                 singles.for_each(|single| self.snapshot.requests.push_front(single));
             }
             (outcome, _) => match self.note(&what, outcome, now) {
-                Attempt::Notified => {}
+                Attempt::Notified => self.count_openings(&request, now),
                 Attempt::Again(at) => self.interrupt(&request, Some(at)),
                 Attempt::Disabled => self.interrupt(&request, None),
             },
         }
+    }
+
+    /// Counts how long it took to send the alerts that a whole snapshot of one request has for the first time.
+    fn count_openings(&mut self, request: &[IssueId], now: Timestamp) {
+        if self.snapshot.is_partial || self.snapshot.is_alone || !self.snapshot.requests.is_empty()
+        {
+            return;
+        }
+        let sent_at = self.progress().sent_at;
+        let alerts = request.iter().filter_map(|issue| self.snapshot.alerts.get(issue));
+        let prompt = alerts.filter(|delivery| !delivery.is_held);
+        let standing = prompt.filter_map(|delivery| delivery.standing.as_deref());
+        let is_new = |standing: &&StandingAlert| {
+            standing.is_active() && sent_at.is_none_or(|sent_at| standing.changed_at > sent_at)
+        };
+        let opened: Vec<_> = standing.filter(is_new).map(|of| of.alert.starts_at).collect();
+        opened.into_iter().for_each(|opened_at| self.count_latency(Some(opened_at), now));
     }
 
     /// Leaves an alert out of the next snapshots.

@@ -31,7 +31,7 @@ pub enum DeliveryStep {
     /// Create events and write them to the queue, and call [`DeliveryRun::queued`](super::DeliveryRun::queued).
     QueueEvents(Box<EventPlan>),
     /// Write to the table, and call [`DeliveryRun::wrote`](super::DeliveryRun::wrote).
-    Write(Write),
+    Write(Box<Write>),
     /// Send a message once, and call [`DeliveryRun::sent`](super::DeliveryRun::sent); if the
     /// receiver's host is at its limit, call
     /// [`DeliveryRun::reached_host_limit`](super::DeliveryRun::reached_host_limit) instead.

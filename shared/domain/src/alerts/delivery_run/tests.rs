@@ -107,18 +107,16 @@ fn describe(step: &DeliveryStep) -> String {
         DeliveryStep::LoadUsers(users) => format!("load users: {}", users.len()),
         DeliveryStep::CheckOutbox(_) => "check outbox".to_owned(),
         DeliveryStep::QueueEvents(plan) => format!("queue events: {}", plan.events.len()),
-        DeliveryStep::Write(Write::PutState(delivery)) => {
-            format!("issue due {}", due(delivery.due))
-        }
-        DeliveryStep::Write(Write::DeleteState(_)) => "forget issue".to_owned(),
-        DeliveryStep::Write(Write::PutQueued(queued)) => {
-            format!("{} due {}", queued.content.name(), due(queued.due))
-        }
-        DeliveryStep::Write(Write::AddQueued(queued)) => format!("add {}", queued.content.name()),
-        DeliveryStep::Write(Write::PutNotified(_)) => "people know".to_owned(),
-        DeliveryStep::Write(Write::DeleteQueued(queued)) => {
-            format!("delete {}", queued.content.name())
-        }
+        DeliveryStep::Write(write) => match &**write {
+            Write::PutState(delivery) => format!("issue due {}", due(delivery.due)),
+            Write::DeleteState(_) => "forget issue".to_owned(),
+            Write::PutQueued(queued) => {
+                format!("{} due {}", queued.content.name(), due(queued.due))
+            }
+            Write::AddQueued(queued) => format!("add {}", queued.content.name()),
+            Write::PutNotified(_) => "people know".to_owned(),
+            Write::DeleteQueued(queued) => format!("delete {}", queued.content.name()),
+        },
         DeliveryStep::Send(delivery) => match &delivery.of {
             Sending::Notice(queued) | Sending::Event { event: queued, .. } => {
                 format!("send {}", queued.content.name())

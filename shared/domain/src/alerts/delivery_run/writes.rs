@@ -10,7 +10,7 @@ use super::step::{DeliveryStep, OutboxCheck, Write};
 
 impl DeliveryRun<'_> {
     pub(super) fn write(&mut self, write: Write) {
-        self.steps.push_back(DeliveryStep::Write(write));
+        self.steps.push_back(DeliveryStep::Write(Box::new(write)));
     }
 
     /// Looks at an issue again at another time, unless it has changed meanwhile.
