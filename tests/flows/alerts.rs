@@ -1062,7 +1062,7 @@ async fn a_channel_gets_a_test_every_week_at_the_hour_that_its_owner_chose() {
     // One that fails is a failure of the channel, and is sent again.
     let channel = ChannelId::parse(&added.data("uuid")).expect("an id");
     let down = SendOutcome::Retry { after: None, why: "HTTP 500".to_owned() };
-    scene.service.receivers.answer(channel, down);
+    scene.service.receivers.answer(channel, down.clone());
     assert_eq!(received(WEEK).await, [""; 0]);
     let shown = client.get(&path).await.body["data"].clone();
     assert_eq!(
@@ -1085,8 +1085,19 @@ async fn a_channel_gets_a_test_every_week_at_the_hour_that_its_owner_chose() {
     assert_eq!(received(0).await, [""; 0]);
     assert_eq!(received(WEEK).await, [""; 0]);
     assert_eq!(received(60).await, ["TEST: Ops"]);
+    // One that has failed waits while the channel is off, and ends with the setting.
+    scene.service.receivers.answer(channel, down.clone());
+    assert_eq!(received(WEEK).await, [""; 0]);
+    client.post(&format!("{path}/disable"), &json!({})).await;
+    scene.service.receivers.answer(channel, SendOutcome::DELIVERED);
+    assert_eq!(received(1).await, [""; 0]);
+    client.post(&format!("{path}/enable"), &json!({})).await;
+    assert_eq!(received(0).await, ["TEST: Ops"]);
+    scene.service.receivers.answer(channel, down);
+    assert_eq!(received(WEEK - 1).await, [""; 0]);
     client.patch(&path, &json!({ "weekly_test": null })).await;
-    assert_eq!(received(0).await, [""; 0]);
+    scene.service.receivers.answer(channel, SendOutcome::DELIVERED);
+    assert_eq!(received(1).await, [""; 0]);
     assert_eq!(received(WEEK).await, [""; 0]);
     let place = ChannelRef { team: scene.owner.team, id: channel };
     let deliveries = scene.service.test.app.store.deliveries(place).await.expect("read");

@@ -106,7 +106,7 @@ async fn a_reader_acknowledges_an_issue_without_signing_in() {
     let log = browser.get(&format!("/teams/{}/audit-log", outage.owner.team)).await;
     assert!(text(said(&log)).contains("a reader of the channel Ops"), "{}", text(said(&log)));
     let outages = browser.get(&format!("/teams/{}/outages", outage.owner.team)).await;
-    assert!(text(said(&outages)).contains("A reader of a message"), "{}", text(said(&outages)));
+    assert!(text(said(&outages)).contains("A reader of a channel"), "{}", text(said(&outages)));
 }
 
 #[tokio::test]
@@ -159,13 +159,14 @@ async fn a_link_ends_with_its_opening() {
         assert!(text(said(&response)).starts_with(said_over), "{}", text(said(&response)));
     }
     assert_eq!(outage.issue().await, over);
+    let said_earlier = "This link is about an earlier outage";
     outage.service.advance_minutes(5);
     let found = outage.service.test.app.store.issue_with_site(over.id).await.expect("read");
     let site = found.expect("a site").site.id;
     outage.service.run_scheduled(site, over.id.fingerprint().tool()).await;
     let open = outage.issue().await;
     assert!(open.lifecycle.is_active(), "{:?}", outage.target.url);
-    assert!(text(said(&outage.respond("acknowledge").await)).starts_with(said_over));
+    assert!(text(said(&outage.respond("acknowledge").await)).starts_with(said_earlier));
     assert_eq!(outage.issue().await, open);
 }
 

@@ -126,9 +126,8 @@ async fn schedule_test(
     let (place, now) = (ChannelRef::from(channel), app.clock.now());
     let next = Queued::weekly_test(channel, zone, now);
     let saved = match (queued.iter().find(|queued| queued.is_weekly_test()), next) {
-        (Some(current), _) if !current.is_scheduled() => return Ok(()),
-        (Some(current), _) if current.due.is_some_and(|due| due <= now) => return Ok(()),
         (Some(current), Some(next)) if current.due == next.due => return Ok(()),
+        (Some(current), Some(_)) if !current.is_scheduled() || current.is_due(now) => return Ok(()),
         (Some(current), Some(next)) => {
             let moved = Queued { rev: current.rev + 1, ..next };
             app.store.put_queued(place, &moved).await

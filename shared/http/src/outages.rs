@@ -180,7 +180,7 @@ impl Outages {
 
     /// The name of somebody who acknowledged an outage.
     pub fn responder(&self, by: Responder) -> &str {
-        by.member().map_or("A reader of a message", |user| self.name_of(user))
+        by.member().map_or("A reader of a channel", |user| self.name_of(user))
     }
 
     /// The name of somebody who acknowledged or resolved an outage.

@@ -426,7 +426,8 @@ fn wanted(channel: &Channel) -> String {
     let selector = filter.selector.as_ref().map(|selector| format!("sites with {selector}"));
     let delay = filter.delay_minutes.map(|minutes| format!("after {minutes} min"));
     let repeat = filter.repeat_minutes.map(|minutes| format!("again every {minutes} min"));
-    parts.extend(selector.into_iter().chain(delay).chain(repeat));
+    let test = filter.weekly_test.map(|hour| format!("weekly test {hour}"));
+    parts.extend(selector.into_iter().chain(delay).chain(repeat).chain(test));
     parts.join("; ")
 }
 

@@ -69,7 +69,10 @@ struct Followed {
 enum Refusal {
     Expired,
     TurnedOff,
+    /// The issue is over.
     Over,
+    /// The issue has opened again since.
+    Reopened,
 }
 
 impl Followed {
@@ -91,8 +94,11 @@ impl Followed {
         } else if link.is_expired(now) {
             Err(Refusal::Expired)
         } else {
-            let found = found.filter(|found| found.site.team == id && link.is_about(&found.issue));
-            found.ok_or(Refusal::Over)
+            match found.filter(|found| found.site.team == id) {
+                Some(found) if link.is_about(&found.issue) => Ok(found),
+                Some(found) if found.issue.lifecycle.is_active() => Err(Refusal::Reopened),
+                _ => Err(Refusal::Over),
+            }
         };
         Ok(Self { channel, team, link, about })
     }
@@ -128,7 +134,7 @@ impl Followed {
             @if let Some(until) = snoozed { p { "Reminders are paused until " (clock.instant(until)) } }
             div.row.lg {
                 @for response in ReaderResponse::ALL {
-                    @if response != ReaderResponse::Acknowledge || taken.is_none() {
+                    @if response.changes(issue, clock.now) {
                         form method="post" action={ (self.link.url("", &self.channel)) "&" (RESPONSE) "=" (response.as_str()) } {
                             button.main[response == ReaderResponse::Acknowledge] { (word(response)) }
                         }
@@ -163,12 +169,13 @@ impl Followed {
             Refusal::TurnedOff => (
                 StatusCode::GONE,
                 "This link no longer works",
-                "The team has turned off the channel, or the links in its messages.",
+                "The channel is off, or its messages no longer have links.",
             ),
-            Refusal::Over => (
+            Refusal::Over => (StatusCode::OK, "This issue is over", "There is nothing left to do."),
+            Refusal::Reopened => (
                 StatusCode::OK,
-                "This issue is over",
-                "It is resolved, or it has opened again since. Then there is a newer message with another link.",
+                "This link is about an earlier outage",
+                "The issue has opened again since. The newest message about it has a link that works.",
             ),
         };
         let content = html! {

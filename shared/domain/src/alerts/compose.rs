@@ -160,6 +160,12 @@ pub fn test(channel: &str, team: &str, now: Timestamp) -> Alert {
     }
 }
 
+/// The same, if it comes every week.
+pub fn weekly_test(channel: &str, team: &str, now: Timestamp) -> Alert {
+    let lines = vec!["This is the weekly test of this channel. It works.".to_owned()];
+    Alert { lines, ..test(channel, team, now) }
+}
+
 /// An alert that tells a team that one of its other channels does not work. `page` is the URL of that channel's page.
 pub fn broken_channel(
     channel: &str,

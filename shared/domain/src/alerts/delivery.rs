@@ -463,7 +463,12 @@ impl Queued {
         self.group == WEEKLY_TEST_GROUP
     }
 
-    /// Whether it is a weekly test that is not due yet, or was not tried. Nobody waits for it.
+    /// Whether it is to be sent now.
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        self.due.is_some_and(|due| due <= now)
+    }
+
+    /// Whether it is a weekly test that was not tried yet. Nobody waits for it.
     pub fn is_scheduled(&self) -> bool {
         self.is_weekly_test() && self.failing.is_none()
     }

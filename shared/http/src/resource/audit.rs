@@ -23,7 +23,8 @@ pub struct AuditEntryResource<'a> {
     actor: &'static str,
     /// The user, if a user did it whose account still exists.
     user: Option<UserResource>,
-    /// The channel with the message, if somebody followed a link to an issue. Omitted otherwise.
+    /// The channel with the message, if somebody used the link in it to acknowledge or snooze an issue. Omitted
+    /// otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "ChannelId", default))]
     channel_uuid: Option<ChannelId>,

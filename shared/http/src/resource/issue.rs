@@ -93,7 +93,7 @@ struct TimelineResource {
     timestamp: Timestamp,
     /// Who did it; null if a check did, or a reader of a message.
     user: Option<UserResource>,
-    /// An addition to the specification: the channel with the message, if one of its readers followed a link to
+    /// An addition to the specification: the channel with the message, if one of its readers used the link in it to
     /// acknowledge the issue. Omitted otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "ChannelId", default))]

@@ -135,9 +135,9 @@ input! {
         #[off("with-links")]
         without_links: Optional<bool> = FlagRule, or false;
         /// An addition to the specification: the day and the full hour at which it gets a test every week, in the
-        /// team's time zone, such as Mon 09:00; never if left out or null. A test that does not arrive counts as a
-        /// failure of the channel.
-        #[form("Weekly test", "Day and hour, such as Mon 09:00. Leave it empty for no weekly test.")]
+        /// team's time zone, such as Mon 09:00; null for never. A test that does not arrive counts as a failure of the
+        /// channel.
+        #[form("Weekly test", "Day and hour in the team’s time zone, such as Mon 09:00. Leave it empty for no weekly test.")]
         #[option("weekly-test", "HOUR")]
         weekly_test: Clearable<WeekHour> = WeekHour::RULE;
     }

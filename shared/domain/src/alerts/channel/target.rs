@@ -395,7 +395,7 @@ impl ChannelKind {
         let misses_token =
             |edit: &TargetEdit| self.needs_token() && edit.url.is_some() && edit.token.is_none();
         if target.as_ref().is_some_and(misses_token) {
-            fields.field(TOKEN).refuse(errors, "is required with a url");
+            fields.field(TOKEN).refuse(errors, "must be given again for another destination");
         }
         let is_home = |edit: &TargetEdit| {
             edit.url.as_ref().is_none_or(|url| self.is_home_at(url, &mut *errors))

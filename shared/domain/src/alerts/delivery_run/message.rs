@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde_json::json;
 
 use crate::alerts::channel::webhook;
-use crate::alerts::delivery::Content;
+use crate::alerts::delivery::{Content, Queued};
 use crate::alerts::handle::Handle;
 use crate::alerts::mail::{TransactionalMail, TransactionalMailKind};
 use crate::alerts::outgoing_message::OutgoingMessage;
@@ -22,7 +22,8 @@ impl DeliveryContext<'_> {
 
     /// Something that was queued; `None` if its link would lead nowhere, because the address of the dashboard is not
     /// configured.
-    pub(super) fn queued(&self, content: &Content, now: Timestamp) -> Option<OutgoingMessage> {
+    pub(super) fn queued(&self, queued: &Queued, now: Timestamp) -> Option<OutgoingMessage> {
+        let content = &queued.content;
         let Self { channel, team, zone, pages_base: base, .. } = *self;
         let gets_events = channel.target.gets_events();
         if let (Content::Test { .. }, Some(period)) = (content, self.period()) {
@@ -49,7 +50,11 @@ impl DeliveryContext<'_> {
                 OutgoingMessage::Event { id: id.clone(), body }
             }
             Content::Test { id } => {
-                self.alert(compose::test(&channel.name, &team.name, now), id.clone(), Vec::new())
+                let test = match queued.is_weekly_test() {
+                    true => compose::weekly_test(&channel.name, &team.name, now),
+                    false => compose::test(&channel.name, &team.name, now),
+                };
+                self.alert(test, id.clone(), Vec::new())
             }
             Content::Missed { id, since, until } if gets_events => {
                 let data = json!({

@@ -24,7 +24,7 @@ impl DeliveryRun<'_> {
     /// Decides about a message whose turn it is.
     pub(super) fn decide_notice(&mut self, notice: Queued, now: Timestamp) {
         let is_due = notice.due.is_none_or(|due| due <= now);
-        if notice.is_scheduled() && is_due && self.skips(&notice, now) {
+        if notice.is_weekly_test() && is_due && self.skips(&notice, now) {
             return self.schedule_test(notice, now);
         }
         let is_test = matches!(notice.content, Content::Test { .. }) && !notice.is_weekly_test();
@@ -40,7 +40,7 @@ impl DeliveryRun<'_> {
         if let Some(until) = self.host_limit(now) {
             return self.save_queued(Queued { due: Some(until), ..notice });
         }
-        let Some(message) = self.context.queued(&notice.content, now) else {
+        let Some(message) = self.context.queued(&notice, now) else {
             let why = "the service's own address is not configured".to_owned();
             let held = SendOutcome::Held { after: NO_BASE, was_tried: false, why };
             return self.sent_notice(notice, held, now);
@@ -74,12 +74,13 @@ impl DeliveryRun<'_> {
         }
     }
 
-    /// Whether a weekly test is not sent: the channel is off or gets none any more, or the service was stopped at the
-    /// hour of the test.
+    /// Whether a weekly test is not sent: the channel gets none any more. One that has not failed before is not sent
+    /// either if the channel is off, or if the service was stopped at the hour of the test.
     fn skips(&self, test: &Queued, now: Timestamp) -> bool {
-        let is_late = test.due.is_none_or(|due| now.duration_since(due) > LATE_MAX);
         let is_wanted = self.context.channel.filter.weekly_test.is_some();
-        is_late || !is_wanted || self.is_off() || self.is_unconfirmed()
+        let is_late = test.due.is_none_or(|due| now.duration_since(due) > LATE_MAX);
+        let is_on = !self.is_off() && !self.is_unconfirmed();
+        !is_wanted || test.is_scheduled() && (is_late || !is_on)
     }
 
     /// Puts a weekly test off until the next hour that the owner has chosen.

@@ -125,7 +125,7 @@ impl DeliveryRun<'_> {
         if let Some(until) = self.host_limit(now) {
             return self.wait_with(event, until, now);
         }
-        let Some(message) = self.context.queued(&event.content, now) else { return };
+        let Some(message) = self.context.queued(&event, now) else { return };
         let about = match (&event.content, IssueId::parse(&event.group)) {
             (Content::Event { event, .. }, Some(issue)) => vec![(issue, *event)],
             _ => Vec::new(),

@@ -191,11 +191,20 @@ impl DeliveryRun<'_> {
                 let singles = request.iter().rev().map(|issue| vec![*issue]);
                 singles.for_each(|single| self.snapshot.requests.push_front(single));
             }
-            (outcome, _) => match self.note(&what, outcome, now) {
-                Attempt::Notified => self.count_openings(&request, now),
-                Attempt::Again(at) => self.interrupt(&request, Some(at)),
-                Attempt::Disabled => self.interrupt(&request, None),
-            },
+            (outcome, _) => {
+                let asks = matches!(&outcome, SendOutcome::Retry { after: Some(_), .. });
+                match self.note(&what, outcome, now) {
+                    Attempt::Notified => self.count_openings(&request, now),
+                    Attempt::Again(at) => {
+                        // While it does not answer, its alerts end.
+                        let soon = now.saturating_add(self.period()).unwrap_or(at);
+                        let at = if asks { at } else { at.min(soon) };
+                        self.channel_state.retry_at = Some(at);
+                        self.interrupt(&request, Some(at));
+                    }
+                    Attempt::Disabled => self.interrupt(&request, None),
+                }
+            }
         }
     }
 

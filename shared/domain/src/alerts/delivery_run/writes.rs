@@ -64,12 +64,12 @@ impl DeliveryRun<'_> {
             }
         }
         for queued in queued {
-            if queued.is_weekly_test() {
-                match queued.is_scheduled() && queued.due.is_some_and(|due| due > now) {
+            if queued.is_scheduled() {
+                match queued.due.is_some_and(|due| due > now) {
                     true => self.look_at(queued.due),
                     false => self.schedule_test(queued, now),
                 }
-            } else if matches!(queued.content, Content::Test { .. }) {
+            } else if matches!(queued.content, Content::Test { .. }) && !queued.is_weekly_test() {
                 self.drop_test(queued, now);
             } else if queued.due.is_some() {
                 let is_alert = matches!(queued.content, Content::Event { .. });
