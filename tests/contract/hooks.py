@@ -52,10 +52,9 @@ RULES = re.compile(
             r"This URL is already monitored by the team\.",
             r"The team already uses 500 different tags\.",
             r"The site would have more than 10 tags\.",
-            r"The (delay|repeat)_minutes field is only for channels that people read\.",
+            r"The (delay_minutes|repeat_minutes|without_links) field is only for channels that people read\.",
             r"A channel of type .+ gets no (acknowledged|reminder) events\.",
             r"A channel of type .+ always gets (opened|resolved) events\.",
-            r"The token field must be given again for another destination\.",
             # Its description says what an hour of the week looks like.
             r"The weekly_test field must be a day and a full hour, such as Mon 09:00\.",
             r"The selected site is invalid\.",
