@@ -73,7 +73,7 @@ async fn a_reader_acknowledges_an_issue_without_signing_in() {
     assert_eq!(ask(&outage.service.test, "HEAD", &outage.link).await.status(), 200);
 
     let done = outage.respond("acknowledge").await;
-    insta::assert_snapshot!(text(said(&done)), @"");
+    insta::assert_snapshot!(text(said(&done)), @"<b onclick=x>‏ is down: HTTP 503 Service Unavailable For 0 s Acknowledged by a reader of the channel Ops , 2026-11-20 09:54 UTC Snooze for 1 hour Snooze for 8 hours Everybody who reads the channel Ops can do this. Open the issue to see more.");
     let client = outage.service.client(&outage.owner);
     let shown = client.get(&format!("/issues/{}", outage.issue)).await;
     let issue = &shown.body["data"];
