@@ -47,6 +47,9 @@ pub mod waiting;
 #[cfg(test)]
 mod tests;
 
+/// What follows the URL of [`Alert::respond`] in a POST that acknowledges the issue.
+pub(crate) const ACKNOWLEDGES: &str = "&respond=acknowledge";
+
 /// News for a reader who knows nothing yet: the current state comes first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alert {

@@ -138,6 +138,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::alerts::ACKNOWLEDGES;
     use crate::alerts::channel::{Filter, Target};
     use crate::id::{ChannelId, SiteId, TeamId};
     use crate::issues::{Fingerprint, Lifecycle};
@@ -224,5 +225,6 @@ mod tests {
             assert_eq!(ReaderResponse::parse(response.as_str()), Some(response));
         }
         assert_eq!(ReaderResponse::parse("resolve"), None);
+        assert_eq!(ACKNOWLEDGES, format!("&{RESPONSE}={}", acknowledge.as_str()));
     }
 }

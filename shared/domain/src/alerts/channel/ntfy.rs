@@ -10,9 +10,8 @@ use super::chat::{Chat, ChatMessage};
 use super::description::{KindDescription, Room, TargetEdit, TargetField};
 use super::request::{ChannelRequest, Failure, InvalidUrl};
 use super::secret::{AccessToken, SecretUrl};
-use crate::alerts::reader_link::{RESPONSE, ReaderResponse};
 use crate::alerts::text::{cut, json_size};
-use crate::alerts::{Alert, Link, Tone};
+use crate::alerts::{ACKNOWLEDGES, Alert, Link, Tone};
 use crate::input::{Input as _, TextRule, input};
 
 /// The server of a topic that is given only by its name.
@@ -138,12 +137,11 @@ pub fn message(alert: &Alert, topic: &str) -> Vec<u8> {
         body["click"] = link.url.as_str().into();
     }
     if let Some(Link { url, .. }) = alert.respond.as_ref().filter(|link| fits(link)) {
-        let response = ReaderResponse::Acknowledge;
         body["actions"] = json!([
             {
                 "action": "http",
                 "label": "Acknowledge",
-                "url": format!("{url}&{RESPONSE}={}", response.as_str()),
+                "url": format!("{url}{ACKNOWLEDGES}"),
                 "method": "POST",
                 "clear": true,
             },
