@@ -623,6 +623,22 @@ fn a_secret_that_is_not_known_stays() {
 }
 
 #[test]
+fn channels_of_a_kind_may_have_urls_that_are_not_known() {
+    let channels = ["A", "B"].map(|name| {
+        let (key, url) = (name.to_lowercase(), json!({ "env": name }));
+        json!({ "key": key, "kind": "telegram", "name": name, "url": url, "token": url })
+    });
+    let document = json!({ "name": "shop", "channels": channels });
+    validate(document.as_object().expect("an object"), now()).expect("a valid document");
+    let mut same = document;
+    for place in [0, 1] {
+        same["channels"][place]["url"] = "https://api.telegram.org/-1001234567890".into();
+        same["channels"][place]["token"] = "secret".into();
+    }
+    assert!(validate(same.as_object().expect("an object"), now()).is_err(), "a URL of two");
+}
+
+#[test]
 fn a_cadence_that_the_plan_slows_down_is_exported_as_it_is_read_and_not_lost() {
     let mut team = Objects::new();
     let tools = json!({ "status": { "cadence_minutes": 1 }, "ssl": { "cadence_minutes": 60 } });

@@ -139,7 +139,11 @@ impl Planner<'_> {
                 entry.refuse(field, "needs a value for a new channel", &mut self.errors);
             }
             let token = target.token().map(|token| sha256(token.reveal()));
-            let after = describe::channel(&name, &target.public(), &filter, token.as_ref());
+            let mut after = describe::channel(&name, &target.public(), &filter, token.as_ref());
+            if !knows_url {
+                // What replaces an unknown URL is the same for all channels of a kind, but their URLs are not.
+                after.secrets.insert(describe::URL, entry.key.clone());
+            }
             let filters = [None, Some(filter.clone())];
             let filters = Filters { name: name.clone(), filters };
             self.channels.insert(format!("new {}", entry.key), filters);
