@@ -1,6 +1,6 @@
 """Kills the service repeatedly while sites go down and come back. Still, everybody learns the current state.
 
-    killed.py VEDETTE KILLS [SEED]
+    killed.py VEDETTE KILLS [SITES] [SEED]
 """
 
 import collections
@@ -18,8 +18,12 @@ from service import Service, until
 from standardwebhooks import Webhook
 
 VEDETTE, KILLS = sys.argv[1], int(sys.argv[2])
-SEED = int(sys.argv[3]) if len(sys.argv) > 3 else random.randrange(1 << 30)
-SITES = 5
+SITES = int(sys.argv[3]) if len(sys.argv) > 3 else 5
+SEED = int(sys.argv[4]) if len(sys.argv) > 4 else random.randrange(1 << 30)
+# A webhook gets 60 events a minute, and people the news of 50 sites.
+PATIENCE = 200 + 6 * SITES
+# With more sites, each is checked less often.
+MINUTE = f"{SITES // 5 * 250}ms"
 chance = random.Random(SEED)
 
 
@@ -28,6 +32,7 @@ class World(Receiver):
 
     is_up = {f"/site-{number}": True for number in range(SITES)}
     failed = set()
+    verified = 0
 
     def take(self, kind, headers, text):
         time.sleep(chance.choice([0, 0, 0.05, 0.3]))
@@ -52,8 +57,9 @@ class World(Receiver):
 
 def transitions(service):
     """What happened to each issue, in order."""
-    issues = [issue for status in ("active", "resolved")
-              for issue in service.ask("GET", f"/issues?status={status}&per_page=100")["data"]]
+    pages = range(1, 2 + SITES // 100)
+    issues = [issue for status in ("active", "resolved") for page in pages
+              for issue in service.ask("GET", f"/issues?status={status}&per_page=100&page={page}")["data"]]
     return {issue["uuid"]: [entry["key"] for entry in service.ask("GET", f"/issues/{issue['uuid']}")["data"]["timeline"]
                             if entry["key"] in ("opened", "resolved")] for issue in issues}
 
@@ -61,6 +67,13 @@ def transitions(service):
 def events():
     """The requests to the webhook."""
     return [(one["headers"], one["body"]) for one in list(Receiver.got["webhook"])]
+
+
+def verify_events():
+    """Verifies the signatures of new events, which are valid for five minutes."""
+    for headers, body in events()[World.verified:]:
+        Webhook(key).verify(body, headers)
+        World.verified += 1
 
 
 def told_to_program():
@@ -81,7 +94,7 @@ def believed_by_people():
     for kind in PLACES:
         down[kind] = set()
         for body in [one["body"] for one in list(Receiver.got[kind])]:
-            sites = set(re.findall(r"site-\d", body))
+            sites = set(re.findall(r"site-\d+", body))
             is_over = "RESOLVED" in body or "WAS DOWN" in body
             down[kind] = down[kind] - sites if is_over else down[kind] | sites
     return {kind: sites for kind, sites in down.items() if sites}
@@ -98,6 +111,7 @@ def believed_by_alertmanager():
 
 def rests(service):
     """Whether all issues are resolved and everybody has heard of it."""
+    verify_events()
     happened = transitions(service)
     is_over = all(kinds[-1:] == ["resolved"] for kinds in happened.values())
     is_known = told_to_program() == happened and not believed_by_people()
@@ -107,7 +121,7 @@ def rests(service):
 # An address of its own for each receiver, because a team may send one host 60 messages a minute.
 base, program, manager, *chats = (receivers.start(World, f"127.0.0.{number}") for number in range(1, 4 + len(PLACES)))
 with tempfile.TemporaryDirectory() as folder:
-    service = Service(VEDETTE, pathlib.Path(folder), "0.25s")
+    service = Service(VEDETTE, pathlib.Path(folder), MINUTE)
     try:
         team = service.ask("GET", "/teams")["data"][0]["uuid"]
         off = {"enabled": False, "cadence_minutes": 1440}
@@ -135,7 +149,7 @@ with tempfile.TemporaryDirectory() as folder:
             service.start()
         World.is_up = dict.fromkeys(World.is_up, True)
         try:
-            happened = until("rest", lambda: rests(service))
+            happened = until("rest", lambda: rests(service), PATIENCE)
         except AssertionError:
             told = told_to_program()
             untold = {issue: (kinds, told.get(issue)) for issue, kinds in transitions(service).items()
@@ -144,8 +158,6 @@ with tempfile.TemporaryDirectory() as folder:
             raise AssertionError(f"seed {SEED}: {untold}, people take {believed_by_people()} to be down: "
                                  f"{channels}") from None
         assert not Receiver.refused, f"seed {SEED}: {Receiver.refused}"
-        for headers, body in events():
-            Webhook(key).verify(body, headers)
         assert 0 < len(believed_by_alertmanager()) <= len(happened), f"seed {SEED}: {believed_by_alertmanager()}"
         sent, count = len(events()), sum(map(len, happened.values()))
         repeated = sent - len({headers["webhook-id"] for headers, _ in events()})

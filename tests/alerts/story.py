@@ -164,6 +164,11 @@ def snapshots():
 until("the end is repeated", lambda: [is_open for _, is_open in snapshots()][-2:] == [False, False])
 assert not Receiver.refused, Receiver.refused
 
+# Nobody gets a message twice, as they would if an answer were taken for a failure.
+for kind in PLACES:
+    bodies = [one["body"] for one in Receiver.got[kind]]
+    assert len(set(bodies)) == len(bodies), (kind, bodies)
+
 # Messages after the opening refer to it.
 told = {kind: [json.loads(one["body"]) for one in Receiver.got[kind]] for kind in PLACES}
 for kind, opening in (

@@ -1264,6 +1264,15 @@ fn an_emergency_ends_with_its_issue_and_not_with_the_first_of_many() {
         let outcome = request.outcome(&ChannelAnswer { status: 200, retry_after: None, body });
         assert_eq!(outcome, SendOutcome::Delivered { handle });
     }
+    // Other messages have no receipt.
+    let warning = Alert { severity: Some(Severity::Warning), ..down() };
+    for alert in [is_over, Alert { kind: AlertKind::Reminder, ..down() }, warning] {
+        let message = ChatMessage { alert: &alert, id: "1", openings: &[] };
+        let request = pushover.request(message).expect("a request");
+        let body = br#"{"status":1}"#;
+        let outcome = request.outcome(&ChannelAnswer { status: 200, retry_after: None, body });
+        assert_eq!(outcome, SendOutcome::DELIVERED, "{:?}", alert.kind);
+    }
 }
 
 proptest! {

@@ -127,9 +127,9 @@ impl Chat for Pushover {
         let request = self.post("/1/messages.json", body)?;
         // It answers 400 for those, too.
         let request = request.failing_for_good(&["\"user\":\"invalid\"", "\"token\":\"invalid\""]);
-        // An emergency about many issues must not end with the first of them.
-        let is_about_one = alert.thread.is_some();
-        Ok(if is_about_one { request.with_handle_at("/receipt") } else { request })
+        // Only an emergency has a receipt. One about many issues must not end with the first of them.
+        let has_receipt = alert.thread.is_some() && priority(alert) == EMERGENCY;
+        Ok(if has_receipt { request.with_handle_at("/receipt") } else { request })
     }
 
     /// Ends the emergencies of issues that are over.
