@@ -94,7 +94,8 @@ def believed_by_people():
     for kind in PLACES:
         down[kind] = set()
         for body in [one["body"] for one in list(Receiver.got[kind])]:
-            sites = set(re.findall(r"site-\d+", body))
+            # Mattermost gets Markdown, in which a backslash precedes each hyphen.
+            sites = set(re.findall(r"site-\d+", body.replace("\\", "")))
             is_over = "RESOLVED" in body or "WAS DOWN" in body
             down[kind] = down[kind] - sites if is_over else down[kind] | sites
     return {kind: sites for kind, sites in down.items() if sites}
