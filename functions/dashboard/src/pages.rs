@@ -30,7 +30,7 @@ pub const PAGES: &[Page] = &[
     post("channels.confirm", link::CONFIRM, Linked, Request(&channels::confirm)),
     get("channels.ask-to-unsubscribe", link::UNSUBSCRIBE, Linked, Request(&channels::ask_to_unsubscribe)),
     post("channels.unsubscribe", link::UNSUBSCRIBE, Linked, Request(&channels::unsubscribe)),
-    get("channels.ask-to-respond", link::READER, Linked, Request(&channels::respond::ask)),
+    get("channels.ask-to-respond", link::READER, Linked, Request(&channels::respond::ask_to_respond)),
     post("channels.respond", link::READER, Linked, Request(&channels::respond::respond)),
     get("subscriptions.ask", link::SUBSCRIBE, Anybody, Request(&subscriptions::ask)),
     account_form("subscriptions.request", link::SUBSCRIBE, Anybody, Request(&subscriptions::request)),

@@ -19,7 +19,7 @@ use vedette_store::{ChannelRef, IssueWithSite, TeamWithSettings, budget, retry_o
 use crate::{RequestContext, layout, words};
 
 /// Shows the issue, and asks how to respond to it.
-pub(crate) async fn ask(context: RequestContext<'_>) -> Result<Response, ApiError> {
+pub(crate) async fn ask_to_respond(context: RequestContext<'_>) -> Result<Response, ApiError> {
     Followed::read(context).await?.page(context).await
 }
 
