@@ -1207,7 +1207,8 @@ def run_channels(team):
     assert asked["state"] == "unconfirmed", asked
     ask("DELETE", f"{channels}/{asked['uuid']}", expect=204)
     url = "https://receiver.example.com/a-client-added-this"
-    added = ask("POST", channels, {"kind": "webhook", "url": url, "name": "Script"}, 201)["data"]
+    script = {"kind": "webhook", "url": url, "name": "Script", "weekly_test": "Mon 09:00"}
+    added = ask("POST", channels, script, 201)["data"]
     ask("POST", channels, {"kind": "webhook", "url": url, "name": "Again"}, expect=422)
     channel = f"{channels}/{added['uuid']}"
     assert "signing_key" not in ask("GET", channel)["data"]
