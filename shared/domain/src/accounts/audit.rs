@@ -114,10 +114,6 @@ impl AuditEntry {
 
     /// The users whom it names: the actor, and the user whom it is about.
     pub fn users(&self) -> impl Iterator<Item = UserId> {
-        let actor = match self.actor {
-            Actor::User(user) => Some(user),
-            Actor::Operator | Actor::Reader | Actor::ReaderOf(_) | Actor::Service => None,
-        };
         let about = match self.event {
             AuditEvent::MemberAdded { user, .. }
             | AuditEvent::MemberChanged { user, .. }
@@ -126,7 +122,7 @@ impl AuditEntry {
             | AuditEvent::TokenRevoked { user, .. } => Some(user),
             _ => None,
         };
-        actor.into_iter().chain(about)
+        self.actor.user().into_iter().chain(about)
     }
 }
 

@@ -93,10 +93,7 @@ impl Snapshot for Alertmanager {
         // All of their values can be serialized.
         let body = serde_json::to_vec(alerts).unwrap_or_default();
         let request = ChannelRequest::json_to(url, body, Failure::of_own_server);
-        Ok(match &self.token {
-            Some(token) => request.authorized_by(token),
-            None => request,
-        })
+        Ok(request.authorized_by(self.token.as_ref()))
     }
 }
 

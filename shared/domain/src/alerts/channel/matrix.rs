@@ -92,7 +92,11 @@ impl Chat for Matrix {
         ));
         let body = body(message.alert, message.opening());
         let request = ChannelRequest::json_to(server, body, Failure::of_own_server);
-        Ok(request.put().authorized_by(&self.token).hiding([room]).with_handle_at("/event_id"))
+        Ok(request
+            .put()
+            .authorized_by(Some(&self.token))
+            .hiding([room])
+            .with_handle_at("/event_id"))
     }
 }
 

@@ -110,10 +110,7 @@ impl Chat for Ntfy {
         let (server, topic) = self.url.place(is_topic).ok_or(InvalidUrl)?;
         let body = message(alert, &topic);
         let request = ChannelRequest::json_to(server, body, Failure::of_own_server).hiding([topic]);
-        Ok(match &self.token {
-            Some(token) => request.authorized_by(token),
-            None => request,
-        })
+        Ok(request.authorized_by(self.token.as_ref()))
     }
 }
 

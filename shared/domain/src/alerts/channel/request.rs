@@ -135,9 +135,11 @@ impl ChannelRequest {
         Self { handle: Some(pointer), ..self }
     }
 
-    /// The request, authorized by a token.
-    pub(super) fn authorized_by(self, token: &AccessToken) -> Self {
-        let token = token.reveal();
+    /// The request, authorized by a token, if there is one.
+    pub(super) fn authorized_by(self, token: Option<&AccessToken>) -> Self {
+        let Some(token) = token.map(AccessToken::reveal) else {
+            return self;
+        };
         self.with_headers([("authorization", format!("Bearer {token}"))]).hiding([token.to_owned()])
     }
 

@@ -196,7 +196,7 @@ impl DeliveryRun<'_> {
     /// Makes the events that are due wait.
     fn wait(&mut self, events: impl IntoIterator<Item = Queued>, until: Timestamp, now: Timestamp) {
         for event in events {
-            if event.due.is_some_and(|due| due <= now) && until > now {
+            if event.is_due(now) && until > now {
                 self.save_queued(Queued { due: Some(until), ..event });
             } else {
                 self.look_at(event.due);

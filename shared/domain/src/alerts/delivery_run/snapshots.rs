@@ -84,8 +84,7 @@ impl DeliveryRun<'_> {
             }
             writes.push(Write::PutState(next));
         }
-        let is_due = |timer: &Queued| timer.due.is_some_and(|due| due <= now);
-        if is_news && !self.snapshot.timer.as_ref().is_some_and(is_due) {
+        if is_news && !self.snapshot.timer.as_ref().is_some_and(|timer| timer.is_due(now)) {
             self.save_timer(Some(now), self.progress());
         }
         // What the end of an earlier outage has hidden begins in the next snapshot.
