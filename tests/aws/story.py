@@ -1213,6 +1213,8 @@ def run_channels(team):
     channel = f"{channels}/{added['uuid']}"
     assert "signing_key" not in ask("GET", channel)["data"]
     assert added["uuid"] in [one["uuid"] for one in ask("GET", channels)["data"]]
+    # The metrics say how fast the channels are.
+    ask("GET", f"/teams/{team}/metrics")
     ask("GET", f"/teams/{NOBODY}/channels", expect=404)
     ask("PATCH", channel, {"severities": ["critical"]})
     ask("PATCH", channel, {"severities": ["bad"]}, expect=422)
