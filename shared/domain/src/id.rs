@@ -1,13 +1,13 @@
 //! Ids. The ids of checks and issues say where their records are.
 //!
-//! Site ids are random (UUIDv4). The key of a site's partition is the low 62 bits of its id. Check and issue ids are
-//! UUIDv8 (RFC 9562 §5.8): 48 bits of milliseconds since the epoch, 12 bits for the kind and for uniqueness, and the 62
-//! bits of the site. So a record is found by its id alone, and an automatic run has the same id however often its
-//! message is delivered.
+//! The ids of sites and heartbeats are random (UUIDv4). The key of a monitor's partition is the low 62 bits of its id.
+//! Check and issue ids are UUIDv8 (RFC 9562 §5.8): 48 bits of milliseconds since the epoch, 12 bits for the kind and for
+//! uniqueness, and the 62 bits of the monitor. So a record is found by its id alone, and an automatic run has the same id
+//! however often its message is delivered. A ping key has the same layout, with a secret instead of the time.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use uuid::Uuid;
+use uuid::{Uuid, Variant};
 
 use crate::checks::tool::{RunReason, Tool};
 use crate::input::{TextKind, TextRule};
@@ -80,7 +80,7 @@ macro_rules! structured_id {
                 Self::try_from(parse_uuid(text)?).ok()
             }
 
-            /// The partition of the site.
+            /// The partition of the monitor.
             pub const fn partition(self) -> Partition {
                 Partition((self.uuid.as_u128() & LOW_62_BITS) as u64)
             }
@@ -114,9 +114,14 @@ id!(
     TeamId
 );
 id!(
-    /// A site.
-    SiteId
+    /// A monitor: a site or a heartbeat.
+    MonitorId
 );
+/// The id of a monitor that is a site. Both kinds of monitors share everything that ids are used for; which kind it is,
+/// only the monitor's item says.
+pub use self::MonitorId as SiteId;
+/// The id of a monitor that is a heartbeat; see [`SiteId`].
+pub use self::MonitorId as HeartbeatId;
 id!(
     /// A channel of alerts.
     ChannelId
@@ -153,7 +158,7 @@ structured_id!(
 structured_id!(
     /// An issue.
     IssueId {
-        /// The condition of the site that it is about.
+        /// The condition that it is about.
         fingerprint: Fingerprint,
     }
 );
@@ -163,12 +168,12 @@ structured_id!(
 #[error("not an id of this service")]
 pub struct ForeignId;
 
-/// The 62 bits of a site's id that are the key of its partition.
+/// The 62 bits of a monitor's id that are the key of its partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Partition(pub u64);
 
-impl SiteId {
-    /// The partition that contains everything about this site.
+impl MonitorId {
+    /// The partition that contains everything about this monitor.
     pub const fn partition(self) -> Partition {
         Partition((self.0.as_u128() & LOW_62_BITS) as u64)
     }
@@ -217,11 +222,11 @@ impl Trigger {
 
 impl CheckId {
     /// The id of the automatic run of a tool at a slot: always the same for the same run.
-    pub fn automatic(site: SiteId, tool: Tool, reason: RunReason, slot: Timestamp) -> Self {
-        Self::pack(site.partition(), tool, Trigger::Automatic(reason), slot, 0)
+    pub fn automatic(monitor: MonitorId, tool: Tool, reason: RunReason, slot: Timestamp) -> Self {
+        Self::pack(monitor.partition(), tool, Trigger::Automatic(reason), slot, 0)
     }
 
-    /// Like [`CheckId::automatic`], for a scheduled run of the site with this partition.
+    /// Like [`CheckId::automatic`], for a scheduled run of the monitor with this partition.
     pub fn scheduled(partition: Partition, tool: Tool, slot: Timestamp) -> Self {
         Self::pack(partition, tool, Trigger::Automatic(RunReason::Scheduled), slot, 0)
     }
@@ -254,9 +259,9 @@ impl CheckId {
 }
 
 impl IssueId {
-    /// The id of the record for a fingerprint of a site, first opened by the run at `slot`.
-    pub fn new(site: SiteId, fingerprint: Fingerprint, slot: Timestamp) -> Self {
-        let uuid = pack(slot, u128::from(fingerprint.code()) << 8, site.partition());
+    /// The id of the record for a fingerprint of a monitor, first opened by the run at `slot`.
+    pub fn new(monitor: MonitorId, fingerprint: Fingerprint, slot: Timestamp) -> Self {
+        let uuid = pack(slot, u128::from(fingerprint.code()) << 8, monitor.partition());
         Self { uuid, fingerprint }
     }
 }
@@ -281,6 +286,66 @@ impl TryFrom<Uuid> for IssueId {
         let code = kind(uuid).and_then(|kind| u8::try_from(kind >> 8).ok()).ok_or(ForeignId)?;
         let fingerprint = Fingerprint::from_code(code).ok_or(ForeignId)?;
         Ok(Self { uuid, fingerprint })
+    }
+}
+
+/// What a job pings: a secret, which also says where its heartbeat is.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PingKey(Uuid);
+
+impl PingKey {
+    /// The key of a heartbeat with 60 random bits of these.
+    pub fn new(heartbeat: HeartbeatId, random: u64) -> Self {
+        let bits = u128::from(random);
+        let millis_and_kind = ((bits >> 12) & ((1 << 48) - 1)) << 80 | (bits & 0xfff) << 64;
+        let shape = (0x8 << 76) | (0b10 << 62);
+        Self(Uuid::from_u128(millis_and_kind | shape | u128::from(heartbeat.partition().0)))
+    }
+
+    /// Reads only the 36-character form with hyphens, in any case.
+    pub fn parse(text: &str) -> Option<Self> {
+        parse_uuid(text).map(Self)
+    }
+
+    /// The rule for keys that people bring along.
+    pub const RULE: TextRule<Self> = TextRule {
+        min: 0,
+        max: usize::MAX,
+        kind: TextKind::Format("uuid"),
+        parse: |text| {
+            let random = Self::parse(text).filter(|key| {
+                key.0.get_version_num() == 4 && key.0.get_variant() == Variant::RFC4122
+            });
+            random.ok_or_else(|| "must be a uuid of version 4".to_owned())
+        },
+    };
+
+    /// The id of the heartbeat with this key; the bits that are not in the key come from another id.
+    pub fn heartbeat(self, random: HeartbeatId) -> HeartbeatId {
+        let (own, others) = (u128::from(self.partition().0), random.0.as_u128());
+        MonitorId(Uuid::from_u128(others & !LOW_62_BITS | own))
+    }
+
+    /// The partition of the heartbeat.
+    pub const fn partition(self) -> Partition {
+        Partition((self.0.as_u128() & LOW_62_BITS) as u64)
+    }
+
+    /// The form in addresses.
+    pub fn reveal(self) -> String {
+        self.0.to_string()
+    }
+
+    /// Whether a request has this key. The comparison takes the same time however much of it is right.
+    pub const fn matches(self, given: Self) -> bool {
+        self.0.as_u128() ^ given.0.as_u128() == 0
+    }
+}
+
+impl std::fmt::Debug for PingKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("PingKey(…)")
     }
 }
 
@@ -319,7 +384,7 @@ mod tests {
     #[test]
     fn a_check_id_contains_the_key_of_its_record() {
         let slot: Timestamp = "2026-11-20T09:54:00Z".parse().expect("a timestamp");
-        for tool in Tool::ALL {
+        for tool in Tool::WITH_HEARTBEAT {
             for reason in RunReason::ALL {
                 let id = CheckId::automatic(site(), tool, reason, slot);
                 assert_eq!(id, CheckId::automatic(site(), tool, reason, slot));
@@ -344,6 +409,20 @@ mod tests {
             assert_eq!(IssueId::parse(&id.to_string()), Some(id));
             assert_eq!(id.partition(), site().partition());
         }
+    }
+
+    #[test]
+    fn a_ping_key_says_where_its_heartbeat_is_and_is_a_secret() {
+        let key = PingKey::new(site(), u64::MAX);
+        assert_eq!(key.partition(), site().partition());
+        assert_eq!(key.reveal(), "ffffffff-ffff-8fff-8a55-6c1f3b7d9e01");
+        assert_eq!(PingKey::parse(&key.reveal().to_uppercase()), Some(key));
+        assert!(key.matches(key));
+        for bit in 0..60 {
+            let other = PingKey::new(site(), u64::MAX ^ 1 << bit);
+            assert!(!key.matches(other), "bit {bit}");
+        }
+        assert_eq!(format!("{key:?}"), "PingKey(…)");
     }
 
     #[test]

@@ -107,6 +107,10 @@ fingerprints! {
     BrokenLinksThreshold = 7, "broken-links:threshold", of BrokenLinks, Warning;
     /// The audit broke a limit.
     PerformanceBudget = 8, "performance:budget", of Performance, Warning;
+    /// No ping came in time, or the job reported that it failed.
+    HeartbeatDown = 13, "heartbeat:down", of Heartbeat, Critical;
+    /// A run of the job takes longer than its owner allows.
+    HeartbeatRunningLong = 14, "heartbeat:running_long", of Heartbeat, Warning;
 }
 
 impl Fingerprint {
@@ -267,6 +271,8 @@ mod tests {
             ("dns:domain_expiring", Tool::Dns, Severity::Warning, 9),
             ("broken-links:threshold", Tool::BrokenLinks, Severity::Warning, 7),
             ("performance:budget", Tool::Performance, Severity::Warning, 8),
+            ("heartbeat:down", Tool::Heartbeat, Severity::Critical, 13),
+            ("heartbeat:running_long", Tool::Heartbeat, Severity::Warning, 14),
         ];
         assert_eq!(known.len(), Fingerprint::ALL.len());
         for (fingerprint, (value, tool, severity, code)) in Fingerprint::ALL.into_iter().zip(known)
@@ -296,7 +302,7 @@ mod tests {
         for unknown in ["", "status", "status:", "Status:down", "status:up", "links:threshold"] {
             assert_eq!(Fingerprint::parse(unknown), None, "{unknown}");
         }
-        for unknown in [0, 13, 15, 16, 255] {
+        for unknown in [0, 15, 16, 255] {
             assert_eq!(Fingerprint::from_code(unknown), None, "{unknown}");
         }
         let error = serde_json::from_value::<Fingerprint>(json!("status:up")).expect_err("unknown");
@@ -305,7 +311,7 @@ mod tests {
 
     #[test]
     fn every_tool_decides_an_issue() {
-        for tool in Tool::ALL {
+        for tool in Tool::WITH_HEARTBEAT {
             let own = Fingerprint::ALL.into_iter().filter(|fingerprint| fingerprint.tool() == tool);
             assert_ne!(own.count(), 0, "{tool}");
         }

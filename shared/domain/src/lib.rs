@@ -1,5 +1,5 @@
-//! Pure decisions of Vedette, by subject: [`sites`], [`checks`], [`expectations`], [`locations`], [`issues`],
-//! [`alerts`], [`status_pages`] and [`accounts`].
+//! Pure decisions of Vedette, by subject: [`sites`], [`heartbeats`], [`checks`], [`expectations`], [`locations`],
+//! [`issues`], [`alerts`], [`status_pages`] and [`accounts`].
 //!
 //! Nothing here does I/O, reads a clock or draws randomness: callers load the state, call the domain, and save the
 //! result. What several subjects share, such as ids and time, has modules of its own.
@@ -10,12 +10,14 @@ pub mod checks;
 pub mod clock;
 pub mod configuration;
 pub mod expectations;
+pub mod heartbeats;
 pub mod id;
 pub mod input;
 pub mod issues;
 pub mod locations;
 pub mod maintenance;
 pub mod message;
+pub mod monitor;
 pub mod name;
 pub mod rate_limit;
 #[cfg(feature = "schema")]

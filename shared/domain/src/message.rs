@@ -9,8 +9,8 @@ use crate::accounts::session::SessionHash;
 use crate::checks::schedule::TimeScale;
 use crate::checks::tool::{RunReason, Tool};
 use crate::id::{
-    ChannelId, CheckId, IncidentId, IssueId, Partition, SiteId, StatusPageId, SubscriptionId,
-    TeamId, Trigger, UserId,
+    ChannelId, CheckId, HeartbeatId, IncidentId, IssueId, MonitorId, Partition, SiteId,
+    StatusPageId, SubscriptionId, TeamId, Trigger, UserId,
 };
 use crate::sites::site::Site;
 
@@ -39,7 +39,8 @@ impl Message {
                 | ReconcileMessage::Purge { team, .. }
                 | ReconcileMessage::SyncTeam(team)
                 | ReconcileMessage::Publish { team, .. }
-                | ReconcileMessage::Rebuild { team, .. },
+                | ReconcileMessage::Rebuild { team, .. }
+                | ReconcileMessage::Deadline { team, .. },
             )
             | Self::Alert(
                 AlertMessage::Issue { team, .. }
@@ -153,12 +154,12 @@ pub enum ReconcileMessage {
         /// The site.
         site: SiteId,
     },
-    /// Remove what is left of a deleted site.
+    /// Remove what is left of a deleted site or heartbeat.
     Purge {
-        /// The site's team.
+        /// Its team.
         team: TeamId,
-        /// The site.
-        site: SiteId,
+        /// The site or heartbeat.
+        site: MonitorId,
     },
     /// Sync every site of a team.
     #[serde(rename = "resync")]
@@ -170,6 +171,15 @@ pub enum ReconcileMessage {
         /// The last site that was repaired.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         after: Option<Partition>,
+    },
+    /// Look at a heartbeat whose deadline has passed.
+    Deadline {
+        /// The team.
+        team: TeamId,
+        /// The heartbeat.
+        heartbeat: HeartbeatId,
+        /// The deadline.
+        due: Timestamp,
     },
     /// Publish a status page.
     Publish {

@@ -216,6 +216,12 @@ pub enum Scope {
     /// Apply documents to a team: create, change and delete everything that a document can have.
     #[serde(rename = "configuration:write")]
     ConfigurationWrite,
+    /// Read heartbeats, their runs and the addresses that jobs ping.
+    #[serde(rename = "heartbeats:read")]
+    HeartbeatsRead,
+    /// Create, change, pause and delete heartbeats, and give the team another ping key.
+    #[serde(rename = "heartbeats:write")]
+    HeartbeatsWrite,
 }
 
 impl fmt::Display for Scope {
@@ -240,7 +246,7 @@ impl Scope {
     ];
 
     /// All scopes.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 23] = [
         Self::TeamsRead,
         Self::TeamsWrite,
         Self::TeamsManage,
@@ -252,6 +258,8 @@ impl Scope {
         Self::ChecksRead,
         Self::ChecksRun,
         Self::ChecksDelete,
+        Self::HeartbeatsRead,
+        Self::HeartbeatsWrite,
         Self::IssuesRead,
         Self::IssuesWrite,
         Self::ChannelsRead,
@@ -288,6 +296,8 @@ impl Scope {
             Self::MembersWrite => "members:write",
             Self::ConfigurationRead => "configuration:read",
             Self::ConfigurationWrite => "configuration:write",
+            Self::HeartbeatsRead => "heartbeats:read",
+            Self::HeartbeatsWrite => "heartbeats:write",
         }
     }
 }

@@ -10,7 +10,8 @@ use sha2::{Digest as _, Sha256};
 use crate::accounts::account::{Role, Scope};
 use crate::alerts::channel::Channel;
 use crate::expectations::Expectations;
-use crate::id::{ChannelId, ComponentId, IssueId, SiteId, TeamId, UserId};
+use crate::heartbeats::heartbeat::Heartbeat;
+use crate::id::{ChannelId, ComponentId, HeartbeatId, IssueId, SiteId, TeamId, UserId};
 use crate::issues::Responder;
 use crate::issues::record::Issue;
 use crate::maintenance::MaintenanceWindow;
@@ -222,6 +223,17 @@ pub enum AuditEvent {
         /// What was done.
         change: ChannelChange,
     },
+    /// A heartbeat was created, changed, paused, resumed or deleted.
+    Heartbeat {
+        /// The heartbeat.
+        heartbeat: HeartbeatId,
+        /// Its name.
+        name: String,
+        /// What was done.
+        change: HeartbeatChange,
+    },
+    /// The team got another key for the ping addresses of its heartbeats.
+    PingKeyReplaced,
     /// A maintenance window was added, changed, ended or removed.
     MaintenanceWindow {
         /// Its name.
@@ -293,6 +305,23 @@ pub enum ChannelChange {
     /// It got another signing key.
     KeyRotated,
     /// It was removed.
+    Removed,
+}
+
+/// What was done with a heartbeat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum HeartbeatChange {
+    /// It was created.
+    Added,
+    /// It was changed.
+    Edited,
+    /// No ping is expected any more.
+    Paused,
+    /// Pings are expected again.
+    Resumed,
+    /// It was deleted.
     Removed,
 }
 
@@ -441,6 +470,11 @@ impl AuditEvent {
     /// A change of a channel.
     pub fn channel(channel: &Channel, change: ChannelChange) -> Self {
         Self::Channel { name: channel.name.clone(), change }
+    }
+
+    /// A change of a heartbeat.
+    pub fn heartbeat(heartbeat: &Heartbeat, change: HeartbeatChange) -> Self {
+        Self::Heartbeat { heartbeat: heartbeat.id, name: heartbeat.name.clone(), change }
     }
 
     /// A change of a maintenance window.

@@ -27,6 +27,8 @@ pub enum Plan {
 pub struct Limits {
     /// The most sites of the team; `None` is unlimited.
     pub sites: Option<u32>,
+    /// The most heartbeats of the team; `None` is unlimited. They do not count as sites.
+    pub heartbeats: Option<u32>,
     /// The most members and pending invitations together; `None` is unlimited.
     pub seats: Option<u32>,
     /// On-demand checks in a calendar month (UTC).
@@ -60,6 +62,7 @@ impl Plan {
         match self {
             Self::Starter => Limits {
                 sites: Some(5),
+                heartbeats: Some(20),
                 seats: Some(3),
                 manual_checks_per_month: 50,
                 minimum_cadence_minutes: 30,
@@ -67,6 +70,7 @@ impl Plan {
             },
             Self::Growth => Limits {
                 sites: Some(25),
+                heartbeats: Some(100),
                 seats: Some(10),
                 manual_checks_per_month: 250,
                 minimum_cadence_minutes: 5,
@@ -74,6 +78,7 @@ impl Plan {
             },
             Self::Agency => Limits {
                 sites: None,
+                heartbeats: None,
                 seats: None,
                 manual_checks_per_month: 5000,
                 minimum_cadence_minutes: 1,
@@ -132,6 +137,7 @@ mod tests {
             let l = plan.limits();
             (
                 l.sites,
+                l.heartbeats,
                 l.seats,
                 l.manual_checks_per_month,
                 l.minimum_cadence_minutes,
@@ -141,9 +147,9 @@ mod tests {
         assert_eq!(
             rows,
             [
-                (Some(5), Some(3), 50, 30, 30),
-                (Some(25), Some(10), 250, 5, 90),
-                (None, None, 5000, 1, 365),
+                (Some(5), Some(20), Some(3), 50, 30, 30),
+                (Some(25), Some(100), Some(10), 250, 5, 90),
+                (None, None, None, 5000, 1, 365),
             ]
         );
     }

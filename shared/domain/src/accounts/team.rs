@@ -44,6 +44,9 @@ pub struct Team {
     pub status_pages: Vec<StatusPageId>,
     /// Sites in the team, counted in the transactions that create and delete them.
     pub sites: u32,
+    /// Heartbeats in the team, counted in the same way.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub heartbeats: u32,
     /// Members, including the owner.
     pub members: u32,
     /// Invitations that nobody has accepted yet; some may have expired. They are stored here so that they are counted
@@ -99,6 +102,7 @@ impl Team {
             windows_rev: 0,
             status_pages: Vec::new(),
             sites: 0,
+            heartbeats: 0,
             members: 1,
             invitations: Vec::new(),
             invited: 0,
@@ -150,4 +154,9 @@ impl Team {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 const fn is_zero(rev: &u64) -> bool {
     *rev == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_none(count: &u32) -> bool {
+    *count == 0
 }

@@ -9,9 +9,9 @@ use super::channel::{Room, discord, slack, teams};
 use super::compose::{AlertSubject, active};
 use super::text::{cut, one_line};
 use super::{Alert, AlertKind, Fact, Link, link};
-use crate::id::SiteId;
+use crate::id::MonitorId;
 use crate::issues::mass_outage::in_common;
-use crate::sites::site::Site;
+use crate::monitor::Monitor;
 
 /// An alert about many issues. The reader learns only about the issues that it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +60,8 @@ pub(crate) fn collect(
     now: Timestamp,
 ) -> Collection {
     let Collecting { kind, continues } = collecting;
-    let sites: Sites = subjects.iter().map(|subject| (subject.site.id, subject.site)).collect();
+    let monitors: Monitors =
+        subjects.iter().map(|subject| (subject.monitor.id(), subject.monitor)).collect();
     let mut fingerprints = subjects.iter().map(|subject| subject.issue.id.fingerprint());
     let first = fingerprints.next();
     let word = first.filter(|first| fingerprints.all(|other| other == *first)).map(active);
@@ -69,11 +70,11 @@ pub(crate) fn collect(
         1 => format!("1 {more}{what}"),
         count => format!("{count} {more}{what}s"),
     };
-    let name = if word.is_some() && sites.len() == subjects.len() {
-        counted(sites.len(), more, "site")
+    let name = if word.is_some() && monitors.len() == subjects.len() {
+        counted(monitors.len(), more, what(&monitors))
     } else {
         let issues = counted(subjects.len(), more, "issue");
-        format!("{issues} on {}", counted(sites.len(), "", "site"))
+        format!("{issues} on {}", counted(monitors.len(), "", what(&monitors)))
     };
     let mut lines = named(subjects, kind, room, now);
     let named = lines.len();
@@ -84,14 +85,14 @@ pub(crate) fn collect(
     });
     let severity = subjects.iter().map(|subject| subject.issue.severity()).min();
     let first = subjects.first();
-    let base = first.and_then(|subject| Some((subject.base_url?, subject.site.team)));
+    let base = first.and_then(|subject| Some((subject.base_url?, subject.monitor.team())));
     let team = first.map_or("", |subject| subject.team.name.as_str());
     let alert = Alert {
         kind,
         state: state(kind, word, subjects),
         name,
         lines,
-        facts: common(&sites, subjects)
+        facts: common(&monitors, subjects)
             .into_iter()
             .chain([Fact { label: "Team", value: team.to_owned() }])
             .collect(),
@@ -106,16 +107,26 @@ pub(crate) fn collect(
     Collection { alert, named }
 }
 
-type Sites<'a> = BTreeMap<SiteId, &'a Site>;
+type Monitors<'a> = BTreeMap<MonitorId, &'a Monitor>;
 
-/// What most of these sites have in common: tags, and the address at which they failed.
-fn common(sites: &Sites<'_>, subjects: &[AlertSubject<'_>]) -> Option<Fact> {
-    let all = sites.len();
-    let tags = in_common(all, sites.values().flat_map(|site| &site.tags)).into_iter();
+/// What these monitors are.
+fn what(monitors: &Monitors<'_>) -> &'static str {
+    let heartbeats = monitors.values().filter(|monitor| monitor.heartbeat().is_some()).count();
+    match heartbeats {
+        0 => "site",
+        _ if heartbeats == monitors.len() => "heartbeat",
+        _ => "monitor",
+    }
+}
+
+/// What most of these monitors have in common: tags, and the address at which they failed.
+fn common(monitors: &Monitors<'_>, subjects: &[AlertSubject<'_>]) -> Option<Fact> {
+    let all = monitors.len();
+    let tags = in_common(all, monitors.values().flat_map(|monitor| monitor.tags())).into_iter();
     let tags = tags.map(|(tag, count)| (tag.to_string(), count));
-    let addresses: BTreeMap<SiteId, IpAddr> = subjects
+    let addresses: BTreeMap<MonitorId, IpAddr> = subjects
         .iter()
-        .filter_map(|subject| Some((subject.site.id, subject.issue.address?)))
+        .filter_map(|subject| Some((subject.monitor.id(), subject.issue.address?)))
         .collect();
     let addresses = in_common(all, addresses.into_values()).into_iter();
     let addresses = addresses.map(|(address, count)| (format!("address {address}"), count));
@@ -154,16 +165,20 @@ fn named(
         Room::Common => (NAMED_SIZE, common_size),
         Room::Own { size, size_of } => (size - MORE_SIZE, size_of),
     };
-    let mut named_so: BTreeMap<String, BTreeSet<SiteId>> = BTreeMap::new();
-    for AlertSubject { site, .. } in subjects {
-        named_so.entry(one_line(&site.name)).or_default().insert(site.id);
+    let mut named_so: BTreeMap<String, BTreeSet<MonitorId>> = BTreeMap::new();
+    for AlertSubject { monitor, .. } in subjects {
+        named_so.entry(one_line(monitor.name())).or_default().insert(monitor.id());
     }
     let (mut free, line_break) = (most, size_of('\n'));
     let mut lines = Vec::new();
     for subject in subjects.iter().take(NAMED_MAX) {
-        let mut name = one_line(&subject.site.name);
+        let mut name = one_line(subject.monitor.name());
         if name.is_empty() || named_so.get(&name).is_some_and(|sites| sites.len() > 1) {
-            let address = cut(subject.site.url.as_str(), ADDRESS_SIZE, size_of);
+            let address = match subject.monitor {
+                Monitor::Site(site) => site.url.as_str(),
+                Monitor::Heartbeat(heartbeat) => &heartbeat.slug,
+            };
+            let address = cut(address, ADDRESS_SIZE, size_of);
             name = format!("{name} ({address})");
         }
         let line = one_line(&format!("{name}: {}", said(subject, kind, now)));
@@ -205,7 +220,7 @@ mod tests {
         ChannelKind, google_chat, gotify, matrix, mattermost, ntfy, pushover, telegram,
     };
     use crate::alerts::text::unmentioned;
-    use crate::id::TeamId;
+    use crate::id::{SiteId, TeamId};
     use crate::issues::Fingerprint;
     use crate::issues::record::Issue;
     use crate::sites::site::Site;
@@ -217,7 +232,7 @@ mod tests {
     }
 
     /// A site of this name with an issue of this summary.
-    fn subject(number: u128, name: &str, summary: &str) -> (Site, Issue) {
+    fn subject(number: u128, name: &str, summary: &str) -> (Monitor, Issue) {
         let id = SiteId(Uuid::from_u128(number << 64 | 0x8000 << 48 | number));
         let url = SiteUrl::parse(&format!("https://example.com/{number}")).expect("a URL");
         let mut site = Site::new(id, TeamId(Uuid::from_u128(7)), url, at(0));
@@ -226,16 +241,16 @@ mod tests {
             summary: summary.to_owned(),
             ..Issue::opened(id, Fingerprint::StatusDown, at(0))
         };
-        (site, issue)
+        (site.into(), issue)
     }
 
-    fn collected(of: &[(Site, Issue)], kind: AlertKind, continues: bool) -> Collection {
+    fn collected(of: &[(Monitor, Issue)], kind: AlertKind, continues: bool) -> Collection {
         collected_in(Room::Common, of, kind, continues)
     }
 
     fn collected_in(
         room: Room,
-        of: &[(Site, Issue)],
+        of: &[(Monitor, Issue)],
         kind: AlertKind,
         continues: bool,
     ) -> Collection {
@@ -244,7 +259,7 @@ mod tests {
             .iter()
             .map(|(site, issue)| AlertSubject {
                 issue,
-                site,
+                monitor: site,
                 team: &team,
                 zone: &team.zone,
                 acknowledged_by: None,
@@ -257,7 +272,7 @@ mod tests {
         collect(&subjects, Collecting { kind, continues }, room, at(720))
     }
 
-    fn shops(count: u128) -> Vec<(Site, Issue)> {
+    fn shops(count: u128) -> Vec<(Monitor, Issue)> {
         let summary = "example.com is down: HTTP 503 Service Unavailable";
         (0..count).map(|number| subject(number, &format!("Shop {number}"), summary)).collect()
     }
@@ -285,7 +300,8 @@ mod tests {
     fn an_alert_about_many_sites_says_what_most_of_them_have_in_common() {
         let facts = |sites: &[&str]| {
             let mut shops = shops(sites.len() as u128);
-            for ((site, _), tags) in shops.iter_mut().zip(sites) {
+            for ((monitor, _), tags) in shops.iter_mut().zip(sites) {
+                let Monitor::Site(site) = monitor else { continue };
                 let tags = tags.split_whitespace().map(|tag| Tag::parse(tag).expect("a tag"));
                 site.tags = tags.collect();
             }
@@ -330,7 +346,7 @@ mod tests {
     #[test]
     fn sites_of_one_name_are_told_apart() {
         let mut twins = shops(3);
-        twins[2].0.name = "Shop  1".to_owned();
+        twins[2] = subject(2, "Shop  1", &twins[2].1.summary.clone());
         let lines = collected(&twins, AlertKind::Opened, false).alert.lines;
         assert!(lines[0].starts_with("Shop 0: "), "{lines:?}");
         assert!(lines[1].starts_with("Shop 1 (https://example.com/1): "), "{lines:?}");

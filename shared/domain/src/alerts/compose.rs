@@ -13,7 +13,7 @@ use crate::issues::past_tense::past;
 use crate::issues::record::Issue;
 use crate::issues::{Fingerprint, Outage, Responder, TimelineKey};
 use crate::locations::Votes;
-use crate::sites::site::Site;
+use crate::monitor::Monitor;
 use crate::time::duration;
 use crate::time_zone::NamedZone;
 
@@ -22,9 +22,9 @@ use crate::time_zone::NamedZone;
 pub struct AlertSubject<'a> {
     /// The issue.
     pub issue: &'a Issue,
-    /// Its site.
-    pub site: &'a Site,
-    /// The site's team.
+    /// The site or heartbeat.
+    pub monitor: &'a Monitor,
+    /// Its team.
     pub team: &'a Team,
     /// The time zone of the times in the alert.
     pub zone: &'a NamedZone,
@@ -61,12 +61,14 @@ pub(super) const fn active(fingerprint: Fingerprint) -> &'static str {
         Fingerprint::DnsDomainExpiring => "DOMAIN EXPIRING",
         Fingerprint::BrokenLinksThreshold => "BROKEN LINKS",
         Fingerprint::PerformanceBudget => "LOW PERFORMANCE",
+        Fingerprint::HeartbeatDown => "NOT REPORTING",
+        Fingerprint::HeartbeatRunningLong => "RUNNING LONG",
     }
 }
 
 /// An alert about one issue.
 pub fn one(subject: &AlertSubject<'_>, news: &News, now: Timestamp) -> Alert {
-    let AlertSubject { issue, site, team, zone, base_url, .. } = *subject;
+    let AlertSubject { issue, monitor, team, zone, base_url, .. } = *subject;
     let instant = |at| zone.minute(at);
     let fingerprint = issue.id.fingerprint();
     let opened_at = issue.lifecycle.opened_at();
@@ -129,14 +131,14 @@ pub fn one(subject: &AlertSubject<'_>, news: &News, now: Timestamp) -> Alert {
     Alert {
         kind,
         state,
-        name: site.name.clone(),
+        name: monitor.name().to_owned(),
         lines,
         facts,
         severity: (!kind.is_over()).then(|| issue.severity()),
-        site_url: Some(site.url.as_str().to_owned()),
+        site_url: monitor.site().map(|site| site.url.as_str().to_owned()),
         link: base_url.map(|base| Link { text: "Open issue", url: link::issue(base, issue.id) }),
         respond: if kind.is_over() { None } else { subject.reader_link(now) },
-        runbook: if kind.is_over() { None } else { site.notes.as_deref().and_then(runbook) },
+        runbook: if kind.is_over() { None } else { monitor.notes().and_then(runbook) },
         thread: Some(Thread { issue: issue.id, opened_at }),
         at,
     }
@@ -334,6 +336,7 @@ mod tests {
     use crate::accounts::plan::Plan;
     use crate::id::{SiteId, TeamId};
     use crate::issues::Timeline;
+    use crate::sites::site::Site;
     use crate::sites::site_url::SiteUrl;
 
     fn at(text: &str) -> Timestamp {
@@ -346,7 +349,7 @@ mod tests {
         let id = SiteId::parse("0b2c7a52-9f1d-4e43-8a55-6c1f3b7d9e01").expect("a site id");
         let team = TeamId::parse("7e0c1d4a-3b52-4f86-9c1e-2a5d8f604b13").expect("a team id");
         let url = SiteUrl::parse("https://example.com").expect("a URL");
-        let site = Site::new(id, team, url, opened_at);
+        let monitor = Site::new(id, team, url, opened_at).into();
         for (fingerprint, measured) in [
             (Fingerprint::DnsDomainExpiring, json!({ "expires_at": "2026-12-20T12:00:00+00:00" })),
             (Fingerprint::SslExpiring, json!({ "valid_to": "2026-12-20 12:00:00" })),
@@ -357,10 +360,10 @@ mod tests {
                 context: json!({ "measured": measured }),
                 ..Issue::opened(id, fingerprint, opened_at)
             };
-            let (issue, site) = (&issue, &site);
+            let (issue, monitor) = (&issue, &monitor);
             let subject = AlertSubject {
                 issue,
-                site,
+                monitor,
                 team: &Team::new(team, "Ops", Plan::Starter, opened_at),
                 zone: &NamedZone::utc(),
                 acknowledged_by: None,

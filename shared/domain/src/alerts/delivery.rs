@@ -17,7 +17,7 @@ use crate::clock::is_ahead;
 use crate::id::{ChannelId, IssueId, SiteId, TeamId, UserId};
 use crate::issues::Lifecycle;
 use crate::issues::record::{Issue, IssueChange, end_with_site};
-use crate::sites::site::Site;
+use crate::monitor::Monitor;
 use crate::time_zone::NamedZone;
 
 /// A change of an issue that channels do not know yet. It is written in the same transaction as the change.
@@ -36,9 +36,9 @@ pub struct OutboxEntry {
     // Earlier versions stored the site's `cfg`, which is lower.
     #[serde(rename = "cfg", default, skip_serializing_if = "Option::is_none")]
     pub site_rev: Option<u64>,
-    /// The issue's site, if it was deleted: nothing else is left of it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deleted_site: Option<Box<Site>>,
+    /// The issue's site or heartbeat, if it was deleted: nothing else is left of it.
+    #[serde(rename = "deleted_site", default, skip_serializing_if = "Option::is_none")]
+    pub deleted: Option<Monitor>,
     /// Whether status pages of the team may show another state after the change.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub publishes: bool,
@@ -60,33 +60,38 @@ impl OutboxEntry {
         };
         let (issue, at) = (change.after.clone(), change.after.updated_at);
         let publishes = change.publishes && event.is_some();
-        Self { team, event, issue, at, site_rev: None, deleted_site: None, publishes }
+        Self { team, event, issue, at, site_rev: None, deleted: None, publishes }
     }
 
-    /// Makes channels look again at an issue that has not changed, because its site has other settings or tags.
-    pub fn of_settings(site: &Site, issue: Issue, now: Timestamp) -> Self {
-        let (team, site_rev) = (site.team, Some(site.rev));
+    /// Makes channels look again at an issue that has not changed, because its site or heartbeat has other settings or
+    /// tags, with this `rev`.
+    pub fn of_settings(team: TeamId, rev: u64, issue: Issue, now: Timestamp) -> Self {
+        let site_rev = Some(rev);
         let publishes = false;
-        Self { team, event: None, issue, at: now, site_rev, deleted_site: None, publishes }
+        Self { team, event: None, issue, at: now, site_rev, deleted: None, publishes }
     }
 
-    /// The entry for an issue whose site was deleted by a member or an operator.
-    pub fn of_deletion(site: &Site, issue: Issue, by: Option<UserId>, now: Timestamp) -> Self {
+    /// The entry for an issue whose site or heartbeat was deleted by a member or an operator.
+    pub fn of_deletion(
+        monitor: &Monitor,
+        issue: Issue,
+        by: Option<UserId>,
+        now: Timestamp,
+    ) -> Self {
         let event = issue.lifecycle.is_active().then_some(EventKind::Resolved);
-        let mut site = site.clone();
-        // The receivers of alerts must not see the header that checks send.
-        site.overrides.request_header = None;
-        site.notes = None;
-        let team = site.team;
+        let team = monitor.team();
+        let deleted = Some(monitor.clone().without_secrets().without_notes());
         let issue = end_with_site(issue, by, now);
-        let deleted_site = Some(Box::new(site));
         // The transaction that deletes the site requests the publication.
-        Self { team, event, issue, at: now, site_rev: None, deleted_site, publishes: false }
+        Self { team, event, issue, at: now, site_rev: None, deleted, publishes: false }
     }
 
     /// Why monitoring of the issue ended, if the entry says so.
     pub fn end_reason(&self) -> Option<EndReason> {
-        self.deleted_site.is_some().then_some(EndReason::SiteDeleted)
+        self.deleted.as_ref().map(|monitor| match monitor {
+            Monitor::Site(_) => EndReason::SiteDeleted,
+            Monitor::Heartbeat(_) => EndReason::HeartbeatDeleted,
+        })
     }
 
     /// The transition, in the form for a channel that is off and misses it; `None` if the change is not a transition.
@@ -101,13 +106,14 @@ impl OutboxEntry {
     }
 }
 
-/// An issue and its site as they were when the site was deleted.
+/// An issue and its site or heartbeat as they were when the latter was deleted.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeletedIssue {
     /// The issue.
     pub issue: Issue,
-    /// Its site.
-    pub site: Site,
+    /// Its site or heartbeat.
+    #[serde(rename = "site")]
+    pub monitor: Monitor,
 }
 
 /// What a channel knows about an issue, and when to look at it again.
@@ -212,9 +218,9 @@ impl DeliveryState {
 
     /// Keeps what is left of an issue whose site was deleted.
     pub(super) fn note_deletion(&mut self, entry: &OutboxEntry) {
-        if let Some(site) = &entry.deleted_site {
-            let (issue, site) = (entry.issue.clone(), Site::clone(site));
-            self.deleted = Some(Box::new(DeletedIssue { issue, site }));
+        if let Some(monitor) = &entry.deleted {
+            let (issue, monitor) = (entry.issue.clone(), monitor.clone());
+            self.deleted = Some(Box::new(DeletedIssue { issue, monitor }));
         }
     }
 

@@ -31,7 +31,7 @@ use crate::alerts::send_outcome::SendOutcome;
 use crate::checks::limits::ALERT_GRACE;
 use crate::id::{IssueId, UserId};
 use crate::issues::record::Issue;
-use crate::sites::site::Site;
+use crate::monitor::Monitor;
 
 use batch::{AlertBatch, ReadyNews};
 use snapshots::SnapshotRun;
@@ -193,16 +193,17 @@ impl<'a> DeliveryRun<'a> {
     pub fn loaded(
         &mut self,
         deliveries: Vec<DeliveryState>,
-        mut issues: BTreeMap<IssueId, (Issue, Site)>,
+        mut issues: BTreeMap<IssueId, (Issue, Monitor)>,
     ) {
         let mut known = Vec::new();
         for delivery in deliveries {
             let left = || {
-                let DeletedIssue { issue, site } = DeletedIssue::clone(delivery.deleted.as_ref()?);
-                Some((issue, site))
+                let DeletedIssue { issue, monitor } =
+                    DeletedIssue::clone(delivery.deleted.as_ref()?);
+                Some((issue, monitor))
             };
             match issues.remove(&delivery.issue).or_else(left) {
-                Some((issue, site)) => known.push(KnownIssue { delivery, issue, site }),
+                Some((issue, monitor)) => known.push(KnownIssue { delivery, issue, monitor }),
                 None => self.forget_after_outbox(delivery),
             }
         }

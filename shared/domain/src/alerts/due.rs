@@ -11,12 +11,12 @@ use super::reminder::{Reminders, next_before_expiry, next_reminder};
 use crate::accounts::team::Team;
 use crate::checks::schedule::TimeScale;
 use crate::clock::is_ahead;
-use crate::id::SiteId;
+use crate::id::MonitorId;
 use crate::issues::record::Issue;
 use crate::issues::{Lifecycle, Outage};
 use crate::maintenance::Windows;
+use crate::monitor::Monitor;
 use crate::sites::settings::{QuietTime, Settings};
-use crate::sites::site::Site;
 use crate::sites::tag::Tags;
 use crate::time_zone::NamedZone;
 
@@ -42,8 +42,8 @@ pub struct AlertPolicy<'a> {
     pub zone: &'a NamedZone,
     /// The maintenance windows of the team, in which no reminders are sent.
     pub windows: &'a Windows,
-    /// The site of the issue.
-    pub site: SiteId,
+    /// The site or heartbeat of the issue.
+    pub monitor: MonitorId,
     /// Its tags.
     pub tags: &'a Tags,
     /// Whether the channel is about the site, by its tags.
@@ -64,7 +64,7 @@ impl<'a> AlertPolicy<'a> {
     pub fn of(
         channel: &'a Channel,
         (team, settings): (&'a Team, &'a Settings),
-        site: &'a Site,
+        monitor: &'a Monitor,
         ended: Option<EndReason>,
         time_scale: TimeScale,
     ) -> Self {
@@ -77,9 +77,9 @@ impl<'a> AlertPolicy<'a> {
             quiet_time: &settings.quiet_time,
             zone: &team.zone,
             windows: &team.windows,
-            site: site.id,
-            tags: &site.tags,
-            selects: channel.filter.selects(&site.tags),
+            monitor: monitor.id(),
+            tags: monitor.tags(),
+            selects: channel.filter.selects(monitor.tags()),
             reminders: match repeat_minutes {
                 Some(minutes) => Reminders::Repeat(minutes),
                 None => Reminders::Escalation(&settings.escalation),
@@ -127,7 +127,7 @@ impl<'a> AlertPolicy<'a> {
         let snoozed = issue.snoozed_until.filter(|until| *until > due.max(now));
         snoozed
             .or_else(|| (due > now).then_some(due))
-            .or_else(|| self.windows.until(self.site, self.tags, now, now))
+            .or_else(|| self.windows.until(self.monitor, self.tags, now, now))
             .or_else(|| self.quiet_time.until(now, self.zone))
     }
 }

@@ -19,12 +19,19 @@ pub enum EndReason {
     PlanInactive,
     /// The site was deleted.
     SiteDeleted,
+    /// The heartbeat was deleted.
+    HeartbeatDeleted,
 }
 
 impl EndReason {
     /// All of them.
-    pub const ALL: [Self; 4] =
-        [Self::SitePaused, Self::ToolDisabled, Self::PlanInactive, Self::SiteDeleted];
+    pub const ALL: [Self; 5] = [
+        Self::SitePaused,
+        Self::ToolDisabled,
+        Self::PlanInactive,
+        Self::SiteDeleted,
+        Self::HeartbeatDeleted,
+    ];
 
     /// Why a tool does not run on a site of a team with these settings; `None` if it does.
     pub fn of(tool: Tool, team: &Team, settings: &Settings) -> Option<Self> {
@@ -40,6 +47,11 @@ impl EndReason {
         }
     }
 
+    /// Whether nothing is left of what was monitored.
+    pub const fn is_deletion(self) -> bool {
+        matches!(self, Self::SiteDeleted | Self::HeartbeatDeleted)
+    }
+
     /// The value in events.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -47,6 +59,7 @@ impl EndReason {
             Self::ToolDisabled => "tool_disabled",
             Self::PlanInactive => "plan_inactive",
             Self::SiteDeleted => "site_deleted",
+            Self::HeartbeatDeleted => "heartbeat_deleted",
         }
     }
 
@@ -57,6 +70,7 @@ impl EndReason {
             Self::ToolDisabled => "this check was disabled",
             Self::PlanInactive => "the team's plan is inactive",
             Self::SiteDeleted => "the site was deleted",
+            Self::HeartbeatDeleted => "the heartbeat was deleted",
         }
     }
 }

@@ -9,8 +9,8 @@ use crate::checks::schedule::TimeScale;
 use crate::checks::tool::Tool;
 use crate::issues::record::Issue;
 use crate::issues::{Fingerprint, Severity};
+use crate::monitor::Monitor;
 use crate::sites::settings::Settings;
-use crate::sites::site::Site;
 
 /// How often an alert may be held back: by a delay, by quiet time, and by some maintenance windows.
 const HELD_MAX: usize = 20;
@@ -19,7 +19,7 @@ const HELD_MAX: usize = 20;
 #[derive(Debug, Clone, Copy)]
 pub struct PossibleIssue<'a> {
     /// Its site.
-    pub site: &'a Site,
+    pub monitor: &'a Monitor,
     /// The tool that would find it.
     pub tool: Tool,
     /// Its severity.
@@ -33,13 +33,13 @@ impl Channel {
     /// maintenance window, issues open at its end.
     pub fn would_be_notified_at(
         &self,
-        PossibleIssue { site, tool, severity, at }: PossibleIssue<'_>,
+        PossibleIssue { monitor, tool, severity, at }: PossibleIssue<'_>,
         (team, settings): (&Team, &Settings),
         time_scale: TimeScale,
     ) -> Option<Timestamp> {
         let mut opened_at = at;
         for _ in 0..HELD_MAX {
-            match team.windows.until(site.id, &site.tags, opened_at, opened_at) {
+            match team.windows.until(monitor.id(), monitor.tags(), opened_at, opened_at) {
                 Some(end) => opened_at = end,
                 None => break,
             }
@@ -47,9 +47,9 @@ impl Channel {
         let fingerprint = Fingerprint::ALL.into_iter().find(|one| one.tool() == tool)?;
         let issue = Issue {
             chosen_severity: Some(severity),
-            ..Issue::opened(site.id, fingerprint, opened_at)
+            ..Issue::opened(monitor.id(), fingerprint, opened_at)
         };
-        let policy = AlertPolicy::of(self, (team, settings), site, None, time_scale);
+        let policy = AlertPolicy::of(self, (team, settings), monitor, None, time_scale);
         let policy = AlertPolicy { since: opened_at, ..policy };
         if !self.target.is_for_people() {
             let quiet_until = || policy.quiet_time.until(opened_at, policy.zone);
@@ -82,6 +82,7 @@ mod tests {
     use crate::id::{ChannelId, SiteId, TeamId};
     use crate::sites::selector::Selector;
     use crate::sites::settings::{QuietTime, TimeOfDay};
+    use crate::sites::site::Site;
     use crate::sites::site_url::SiteUrl;
     use crate::sites::tag::Tag;
 
@@ -101,12 +102,13 @@ mod tests {
         let site_url = SiteUrl::parse("https://shop.example.com").expect("a URL");
         let mut site = Site::new(SiteId(Uuid::from_u128(7)), team.id, site_url, now);
         site.tags.insert(Tag::parse("env:prod").expect("a tag"));
+        let site = Monitor::from(site);
         let when = |target: &Target, filter: Filter, severity, time: &str| {
             let (id, key) =
                 (ChannelId(Uuid::from_u128(1)), LinkKey::from_random([7; LinkKey::BYTES]));
             let channel = Channel::new(id, team.id, "Ops", target.clone(), filter, key, now);
             let at = at(&format!("2026-11-20T{time}:00Z"));
-            let issue = PossibleIssue { site: &site, tool: Tool::Status, severity, at };
+            let issue = PossibleIssue { monitor: &site, tool: Tool::Status, severity, at };
             let notified_at =
                 channel.would_be_notified_at(issue, (&team, &settings), TimeScale::default());
             notified_at.map(|at| at.strftime("%H:%M").to_string())

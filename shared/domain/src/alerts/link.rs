@@ -2,13 +2,16 @@
 
 use super::channel::{Channel, LinkKey};
 use crate::accounts::session::SessionSecret;
-use crate::id::{ChannelId, IssueId, SiteId, TeamId};
+use crate::id::{ChannelId, HeartbeatId, IssueId, SiteId, TeamId};
+use crate::monitor::Monitor;
 use crate::status_pages::{PageAddress, Subscription};
 
 /// The path of an issue's page.
 pub const ISSUE: &str = "/issues/{issue}";
 /// The path of a site's page.
 pub const SITE: &str = "/sites/{site}";
+/// The path of a heartbeat's page.
+pub const HEARTBEAT: &str = "/teams/{team}/heartbeats/{heartbeat}";
 /// The path of the page of a team's events.
 pub const EVENTS: &str = "/teams/{team}/events";
 /// The path of the page of a team's channels.
@@ -55,6 +58,20 @@ pub fn issue(base: &str, issue: IssueId) -> String {
 /// A site's page.
 pub fn site(base: &str, site: SiteId) -> String {
     format!("{base}{}", SITE.replace("{site}", &site.to_string()))
+}
+
+/// A heartbeat's page.
+pub fn heartbeat(base: &str, team: TeamId, heartbeat: HeartbeatId) -> String {
+    let path = HEARTBEAT.replace("{team}", &team.to_string());
+    format!("{base}{}", path.replace("{heartbeat}", &heartbeat.to_string()))
+}
+
+/// The page of a site or a heartbeat.
+pub fn monitor(base: &str, monitor: &Monitor) -> String {
+    match monitor {
+        Monitor::Site(of) => site(base, of.id),
+        Monitor::Heartbeat(of) => heartbeat(base, of.team, of.id),
+    }
 }
 
 /// The page of a team's events: its active and resolved issues.

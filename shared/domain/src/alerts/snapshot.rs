@@ -14,6 +14,7 @@ use super::due::{AlertPolicy, News, Notified};
 use super::standing::StandingAlert;
 use super::text::{cut, one_line};
 use crate::issues::{Fingerprint, Severity};
+use crate::monitor::Monitor;
 
 /// The longest label or annotation, in characters.
 const TEXT_MAX: usize = 1_000;
@@ -99,18 +100,22 @@ fn ended(known: &StandingAlert, subject: &AlertSubject<'_>, now: Timestamp) -> S
 
 /// What identifies the alert of an issue. Labels of tags have a prefix, so that they replace no others.
 fn labels(subject: &AlertSubject<'_>) -> BTreeMap<String, String> {
-    let AlertSubject { issue, site, team, .. } = *subject;
+    let AlertSubject { issue, monitor, team, .. } = *subject;
     let fingerprint = issue.id.fingerprint();
+    let (kind, id) = match monitor {
+        Monitor::Site(_) => ("site", "site_id"),
+        Monitor::Heartbeat(_) => ("heartbeat", "heartbeat_id"),
+    };
     let mut labels = texts([
         ("alertname", alertname(fingerprint)),
         ("severity", issue.severity().to_string()),
         ("tool", fingerprint.tool().to_string()),
-        ("site", one_line(&site.name)),
-        ("site_id", site.id.to_string()),
+        (kind, one_line(monitor.name())),
+        (id, monitor.id().to_string()),
         ("issue", issue.id.to_string()),
         ("team", one_line(&team.name)),
     ]);
-    for tag in &site.tags {
+    for tag in monitor.tags() {
         let is_valid = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let key = tag.key().replace(|c| !is_valid(c), "_");
         let value = tag.value().unwrap_or("true");
@@ -203,16 +208,16 @@ mod tests {
         noon + SignedDuration::from_mins(minute)
     }
 
-    fn site(name: &str, tags: &[&str]) -> Site {
+    fn site(name: &str, tags: &[&str]) -> Monitor {
         let url = SiteUrl::parse("https://shop.test").expect("a URL");
         let id = SiteId(Uuid::from_u128(7 << 64 | 0x8000 << 48 | 7));
         let site = Site::new(id, TeamId(Uuid::from_u128(7)), url, at(-60));
         let tags = tags.iter().map(|tag| Tag::parse(tag).expect("a tag")).collect();
-        Site { name: name.to_owned(), tags, ..site }
+        Site { name: name.to_owned(), tags, ..site }.into()
     }
 
-    fn opened(site: &Site, minute: i64) -> Issue {
-        let issue = Issue::opened(site.id, Fingerprint::StatusDown, at(minute));
+    fn opened(site: &Monitor, minute: i64) -> Issue {
+        let issue = Issue::opened(site.id(), Fingerprint::StatusDown, at(minute));
         Issue { summary: "HTTP 503".to_owned(), ..issue }
     }
 
@@ -224,11 +229,11 @@ mod tests {
     /// What a channel knows after a look at an issue. It is quiet from 13:00 to 14:00.
     fn look(
         before: &DeliveryState,
-        (issue, site): (&Issue, &Site),
+        (issue, monitor): (&Issue, &Monitor),
         (filter, ended): (&Filter, Option<EndReason>),
         minute: i64,
     ) -> Option<DeliveryState> {
-        let team = Team::new(site.team, "Ops\nteam", Plan::Agency, at(-60));
+        let team = Team::new(monitor.team(), "Ops\nteam", Plan::Agency, at(-60));
         let [starts_at, ends_at] =
             ["13:00", "14:00"].map(|time| TimeOfDay::parse(time).expect("a time"));
         let policy = AlertPolicy {
@@ -238,9 +243,9 @@ mod tests {
             quiet_time: &QuietTime { enabled: true, starts_at, ends_at },
             zone: &NamedZone::utc(),
             windows: &Windows::default(),
-            site: site.id,
-            tags: &site.tags,
-            selects: filter.selects(&site.tags),
+            monitor: monitor.id(),
+            tags: monitor.tags(),
+            selects: filter.selects(monitor.tags()),
             reminders: Reminders::Escalation(&Escalation {
                 enabled: false,
                 intervals: [60].into(),
@@ -250,7 +255,7 @@ mod tests {
         };
         let subject = AlertSubject {
             issue,
-            site,
+            monitor,
             team: &team,
             zone: &team.zone,
             acknowledged_by: None,
@@ -285,7 +290,7 @@ mod tests {
         let issue = opened(&site, 0);
         let known = look(&new(&issue), (&issue, &site), (&Filter::default(), None), 0);
         let standing = known.and_then(|known| known.standing).expect("an alert");
-        let (site, id) = (site.id, issue.id);
+        let (site, id) = (site.id(), issue.id);
         assert_eq!(
             serde_json::to_value(standing.sent(PERIOD, at(2))).expect("JSON"),
             json!({

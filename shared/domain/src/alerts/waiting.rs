@@ -84,7 +84,7 @@ mod tests {
                 quiet_time: &quiet_time,
                 zone: &NamedZone::utc(),
                 windows: &Windows::default(),
-                site,
+                monitor: site,
                 tags: &Tags::new(),
                 selects: true,
                 reminders: Reminders::Escalation(&escalation),

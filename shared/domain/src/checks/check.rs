@@ -1,6 +1,7 @@
 //! A check: one run of a tool, and its result or the reason why it failed.
 
 mod dns;
+mod heartbeat;
 mod links;
 mod list_form;
 mod performance;
@@ -23,6 +24,7 @@ pub use self::dns::{
     Registration, Reputation, ReputationStatus, ResolverAnswers, ResolverObservation, conclude,
 };
 pub(crate) use self::dns::{DOMAIN_EXPIRY_DAYS, is_met};
+pub use self::heartbeat::{HeartbeatResult, RunOutcome};
 pub use self::links::{
     BrokenLink, Crawl, CrawlLimits, FinishReason, LinksResult, MAX_URL_BYTES, MAX_URLS,
     SkippedLinks,
@@ -152,6 +154,9 @@ pub enum ToolResult {
     BrokenLinks(LinksResult),
     /// The result of a performance check.
     Performance(Box<PerformanceResult>),
+    /// The result of a heartbeat's check.
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    Heartbeat(Box<HeartbeatResult>),
 }
 
 /// How a run ended.
@@ -180,6 +185,16 @@ impl Finish {
                 response_ms: result.response_time,
                 speed_index_s: result.speed_index_seconds(),
             }),
+            Self::Completed(ToolResult::Heartbeat(result)) => match result.outcome {
+                RunOutcome::Success | RunOutcome::Failure | RunOutcome::Missed => {
+                    Some(Sample::Status {
+                        up: result.outcome == RunOutcome::Success,
+                        met: None,
+                        response_ms: result.duration.unwrap_or_default(),
+                    })
+                }
+                RunOutcome::RunningLong | RunOutcome::Log => None,
+            },
             Self::Completed(
                 ToolResult::Ssl(_) | ToolResult::Dns(_) | ToolResult::BrokenLinks(_),
             )

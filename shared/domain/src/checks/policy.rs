@@ -50,6 +50,8 @@ impl ToolPolicy {
                 let performance = &tools.performance.settings;
                 (performance.consecutive_breaches_to_open, NonZeroU32::MIN, None, None)
             }
+            // A job itself knows whether it has failed.
+            Tool::Heartbeat => (NonZeroU32::MIN, NonZeroU32::MIN, None, None),
         };
         let thresholds = TrackerPolicy { open_after, resolve_after };
         Self { thresholds, retry_minutes, follow_up_minutes }
@@ -60,9 +62,7 @@ impl ToolPolicy {
     /// confirmation would get the same answer. So the first observation opens the issue.
     pub const fn thresholds_of(&self, fingerprint: Fingerprint) -> TrackerPolicy {
         match fingerprint {
-            Fingerprint::DnsDomainExpiring => {
-                TrackerPolicy { open_after: NonZeroU32::MIN, resolve_after: NonZeroU32::MIN }
-            }
+            Fingerprint::DnsDomainExpiring => TrackerPolicy::AT_ONCE,
             // It opens instead of `status:down`, after the same number of failures and two more runs.
             Fingerprint::StatusPartial => {
                 TrackerPolicy { open_after: NonZeroU32::MIN, ..self.thresholds }
@@ -76,7 +76,9 @@ impl ToolPolicy {
             | Fingerprint::DnsRecordsMissing
             | Fingerprint::DnsRecordsChanged
             | Fingerprint::BrokenLinksThreshold
-            | Fingerprint::PerformanceBudget => self.thresholds,
+            | Fingerprint::PerformanceBudget
+            | Fingerprint::HeartbeatDown
+            | Fingerprint::HeartbeatRunningLong => self.thresholds,
         }
     }
 

@@ -10,7 +10,7 @@ use crate::checks::limits::ToolLimits;
 
 /// Declares the tools and their table. All code that has to know every tool is derived from it, so none can be missing.
 macro_rules! tools {
-    ($($(#[$doc:meta])+ $tool:ident = $code:literal $definition:tt)+) => {
+    ($($(#[$meta:meta])+ $tool:ident = $code:literal $definition:tt)+) => {
         /// A check tool.
         #[derive(
             Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
@@ -19,12 +19,12 @@ macro_rules! tools {
         #[serde(rename_all = "kebab-case")]
         #[repr(u8)]
         pub enum Tool {
-            $($(#[$doc])+ $tool = $code,)+
+            $($(#[$meta])+ $tool = $code,)+
         }
 
         impl Tool {
-            /// All tools, in the order of the API's enumeration.
-            pub const ALL: [Self; [$(Self::$tool),+].len()] = [$(Self::$tool),+];
+            /// All tools: those of sites, then that of heartbeats.
+            pub const WITH_HEARTBEAT: [Self; [$(Self::$tool),+].len()] = [$(Self::$tool),+];
 
             /// The tool's row of the table.
             pub const fn definition(self) -> &'static ToolDefinition {
@@ -220,6 +220,26 @@ tools! {
             ..ListForm::WHOLE
         },
     }
+    /// The reports of a job. Nobody chooses this tool: each heartbeat has it, and no site does.
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    Heartbeat = 5 {
+        name: "heartbeat",
+        label: "Heartbeat",
+        plans: ALL_PLANS,
+        default_cadence_minutes: 0,
+        cadence_floor_minutes: 0,
+        on_demand_cadence_minutes: 0,
+        limits: ToolLimits {
+            deadline: Duration::from_secs(10),
+            // A deadline whose message was lost is looked at this long after it.
+            run: SignedDuration::from_secs(20),
+            function_timeout: Duration::from_secs(120),
+            pending: SignedDuration::from_mins(10),
+        },
+        queue: ToolQueue::Short,
+        needs: None,
+        list_form: ListForm::WHOLE,
+    }
 }
 
 // The three bits have no room for a ninth tool. If one is added, it can use the highest of the 48 bits of time in an
@@ -227,9 +247,9 @@ tools! {
 // time. Stored ids keep their meaning.
 const _: () = {
     let mut position = 0;
-    while position < Tool::ALL.len() {
+    while position < Tool::WITH_HEARTBEAT.len() {
         assert!(
-            (Tool::ALL[position].code() as usize) < Tool::CODES,
+            (Tool::WITH_HEARTBEAT[position].code() as usize) < Tool::CODES,
             "an id of a check has no room for it"
         );
         position += 1;
@@ -237,6 +257,10 @@ const _: () = {
 };
 
 impl Tool {
+    /// The tools that check sites, in the order of the API's enumeration.
+    pub const ALL: [Self; 5] =
+        [Self::Status, Self::Ssl, Self::Dns, Self::BrokenLinks, Self::Performance];
+
     /// The number of possible codes: a check's id has three bits for its tool.
     pub const CODES: usize = 1 << 3;
 
@@ -253,7 +277,7 @@ impl Tool {
 
     /// The tool with this number.
     pub fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.into_iter().find(|tool| tool.code() == code)
+        Self::WITH_HEARTBEAT.into_iter().find(|tool| tool.code() == code)
     }
 
     /// The value in the API, in keys and in fingerprints.
@@ -266,7 +290,7 @@ impl Tool {
         self.definition().label
     }
 
-    /// The tool with this value in the API.
+    /// The tool of sites with this value in the API.
     pub fn parse(value: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tool| tool.as_str() == value)
     }
@@ -378,16 +402,24 @@ mod tests {
     /// The codes are part of stored ids.
     #[test]
     fn each_tool_keeps_its_code() {
-        let codes = Tool::ALL.map(|tool| (tool.as_str(), tool.code()));
-        let expected =
-            [("status", 0), ("ssl", 1), ("dns", 2), ("broken-links", 3), ("performance", 4)];
+        let codes = Tool::WITH_HEARTBEAT.map(|tool| (tool.as_str(), tool.code()));
+        let expected = [
+            ("status", 0),
+            ("ssl", 1),
+            ("dns", 2),
+            ("broken-links", 3),
+            ("performance", 4),
+            ("heartbeat", 5),
+        ];
         assert_eq!(codes, expected);
-        for tool in Tool::ALL {
+        for tool in Tool::WITH_HEARTBEAT {
             assert_eq!(Tool::from_code(tool.code()), Some(tool));
-            assert_eq!(Tool::parse(tool.as_str()), Some(tool));
+            let is_of_sites = tool != Tool::Heartbeat;
+            assert_eq!(Tool::parse(tool.as_str()), is_of_sites.then_some(tool));
+            assert_eq!(Tool::ALL.contains(&tool), is_of_sites, "{tool}");
             assert_eq!(serde_json::to_value(tool).expect("JSON"), tool.as_str());
         }
-        assert_eq!(Tool::from_code(5), None);
+        assert_eq!(Tool::from_code(6), None);
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod not_run;
 mod observing;
 mod pack;
 mod posted;
+mod report;
 mod source;
 
 use std::collections::BTreeMap;
@@ -34,8 +35,9 @@ use crate::checks::history::{Day, Kind, RecentDays};
 use crate::checks::pointer::{CheckPointer, Latest};
 use crate::checks::run::Run;
 use crate::checks::timer::Timer;
-use crate::checks::tool::{CheckStatus, RunReason};
+use crate::checks::tool::{CheckStatus, RunReason, Tool};
 use crate::clock::is_ahead;
+use crate::heartbeats::reports::Reports;
 use crate::id::{CheckId, IssueId, Trigger};
 use crate::issues::Fingerprint;
 use crate::issues::evaluate::{Evaluation, any_down};
@@ -51,6 +53,7 @@ pub use newest::Newest;
 pub use not_run::{NOTIFIED_AFTER, NotRun};
 pub use pack::{BlockPlace, ClosedBlock, Keeping, keeps_packed, may_be_packed};
 pub use posted::{NoPost, PostsInFlight};
+pub use report::{PingEffect, ReportContext, RunReport};
 pub use source::CheckSource;
 
 /// The state of one tool on one site.
@@ -143,6 +146,9 @@ pub struct ToolState {
         skip_serializing_if = "Option::is_none"
     )]
     pub used_until: Option<Timestamp>,
+    /// What is known of a job from its pings.
+    #[serde(rename = "hb", default, skip_serializing_if = "Option::is_none")]
+    pub reports: Option<Box<Reports>>,
     /// The POSTs of status checks that were begun and are not known to have ended.
     #[serde(rename = "po", default, skip_serializing_if = "PostsInFlight::is_empty")]
     pub posts: PostsInFlight,
@@ -463,7 +469,11 @@ impl ToolState {
         if fingerprint == Fingerprint::DnsRecordsChanged {
             next.accept_records();
         }
-        if !next.is_down() && !next.is_failing_below_threshold() {
+        // The timer of a heartbeat is its deadline.
+        if fingerprint.tool() != Tool::Heartbeat
+            && !next.is_down()
+            && !next.is_failing_below_threshold()
+        {
             next.timer = None;
         }
         next

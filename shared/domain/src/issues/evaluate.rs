@@ -6,6 +6,7 @@
 
 mod dns;
 pub(crate) mod expected;
+pub(crate) mod heartbeat;
 mod links;
 mod performance;
 pub(crate) mod ssl;
@@ -78,6 +79,8 @@ pub fn evaluate(
         ToolResult::Performance(result) => {
             Vec::from_iter(performance(result, &tools.performance.settings))
         }
+        // The team's zone decides about the words: see `ToolState::apply_report`.
+        ToolResult::Heartbeat(_) => Vec::new(),
     }
 }
 
@@ -176,7 +179,9 @@ impl Evaluation {
 mod tests {
     use super::*;
     use crate::checks::check::FinishReason;
+    use crate::checks::check::{HeartbeatResult, RunOutcome};
     use crate::checks::tool::Tool;
+    use crate::time_zone::NamedZone;
 
     fn codes() -> BTreeSet<u16> {
         STATUS_INCIDENT_CODES.iter().map(|option| option.code).collect()
@@ -218,6 +223,9 @@ mod tests {
                 None,
                 None,
             ))),
+            Tool::Heartbeat => {
+                ToolResult::Heartbeat(Box::new(HeartbeatResult::new(RunOutcome::Success)))
+            }
         }
     }
 
@@ -236,6 +244,9 @@ mod tests {
         }
         // Other locations decide this one: `issues::confirmation`.
         judged.insert(Fingerprint::StatusPartial);
+        let report = HeartbeatResult::new(RunOutcome::Success);
+        let reported = heartbeat::heartbeat(&report, &NamedZone::utc());
+        judged.extend(reported.iter().map(|evaluation| evaluation.fingerprint));
         assert_eq!(judged, Fingerprint::ALL.into());
     }
 

@@ -27,6 +27,10 @@ const fn tenses(fingerprint: Fingerprint) -> &'static [[&'static str; 2]] {
             [" broken link on ", " broken link was found on "],
             [" broken links on ", " broken links were found on "],
         ],
+        Fingerprint::HeartbeatDown => {
+            &[[" is late: no ping by ", " was late: no ping by "], [" failed", " had failed"]]
+        }
+        Fingerprint::HeartbeatRunningLong => &[[" has not ended by ", " had not ended by "]],
         Fingerprint::PerformanceBudget => {
             &[[" exceeds its performance budget: ", " exceeded its performance budget: "]]
         }

@@ -23,6 +23,11 @@ pub struct TrackerPolicy {
     pub resolve_after: NonZeroU32,
 }
 
+impl TrackerPolicy {
+    /// Each observation counts.
+    pub const AT_ONCE: Self = Self { open_after: NonZeroU32::MIN, resolve_after: NonZeroU32::MIN };
+}
+
 /// What a run says about a fingerprint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Observation {

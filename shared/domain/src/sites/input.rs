@@ -46,7 +46,7 @@ input! {
     }
 }
 
-const NOTES: TextRule<String> =
+pub(crate) const NOTES: TextRule<String> =
     TextRule { min: 0, max: NOTES_MAX, kind: TextKind::Other, parse: |text| Ok(text.to_owned()) };
 
 const TAG: TextRule<Tag> = TextRule {
@@ -56,7 +56,7 @@ const TAG: TextRule<Tag> = TextRule {
     parse: |text| Tag::parse(text).map_err(|error| error.to_string()),
 };
 
-const TAGS: ListRule<TextRule<Tag>, Tag> = ListRule::new(0, SITE_TAGS_MAX, TAG);
+pub(crate) const TAGS: ListRule<TextRule<Tag>, Tag> = ListRule::new(0, SITE_TAGS_MAX, TAG);
 
 /// Reads the tags of sites: a list of texts.
 pub fn read_tags(field: &Field<'_>, errors: &mut Errors) -> Option<Tags> {

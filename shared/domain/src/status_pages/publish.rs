@@ -139,12 +139,13 @@ fn site_state(site: &SiteFacts, now: Timestamp) -> ComponentState {
 /// The state that an issue gives to a component; `None` if visitors of the site do not notice it.
 pub const fn affects(fingerprint: Fingerprint) -> Option<ComponentState> {
     match fingerprint {
-        Fingerprint::StatusDown => Some(ComponentState::Down),
+        Fingerprint::StatusDown | Fingerprint::HeartbeatDown => Some(ComponentState::Down),
         Fingerprint::StatusPartial
         | Fingerprint::StatusExpectation
         | Fingerprint::StatusSlow
         | Fingerprint::SslInvalid
-        | Fingerprint::DnsLookupFailed => Some(ComponentState::Degraded),
+        | Fingerprint::DnsLookupFailed
+        | Fingerprint::HeartbeatRunningLong => Some(ComponentState::Degraded),
         Fingerprint::SslExpiring
         | Fingerprint::DnsRecordsMissing
         | Fingerprint::DnsRecordsChanged

@@ -178,6 +178,8 @@ fn visitors_notice_some_issues_and_not_others() {
         ("status:slow", Degraded),
         ("ssl:invalid", Degraded),
         ("dns:lookup_failed", Degraded),
+        ("heartbeat:down", Down),
+        ("heartbeat:running_long", Degraded),
     ];
     assert_eq!(effects, expected);
 }

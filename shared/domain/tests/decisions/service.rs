@@ -16,6 +16,7 @@ use vedette_domain::alerts::outgoing_message::OutgoingMessage;
 use vedette_domain::alerts::send_outcome::SendOutcome;
 use vedette_domain::id::IssueId;
 use vedette_domain::issues::record::Issue;
+use vedette_domain::monitor::Monitor;
 use vedette_domain::sites::site::Site;
 use vedette_domain::sites::tag::Tags;
 
@@ -180,7 +181,7 @@ pub(crate) fn deliver(
             DeliveryStep::LoadIssues(deliveries) => {
                 let issue = |delivery: &DeliveryState| {
                     let (issue, site) = world.issue(delivery.issue);
-                    (delivery.issue, (issue, Site::clone(&site)))
+                    (delivery.issue, (issue, Monitor::from(Site::clone(&site))))
                 };
                 let issues = deliveries.iter().map(issue).collect();
                 run.loaded(deliveries, issues);

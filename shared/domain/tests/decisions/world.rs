@@ -741,7 +741,12 @@ impl World {
                 self.readers.iter_mut().for_each(|reader| reader.hears_no_more(key, opened_at));
                 continue;
             }
-            let entry = OutboxEntry::of_settings(&self.sites[place].1, issue, now);
+            let entry = OutboxEntry::of_settings(
+                self.sites[place].1.team,
+                self.sites[place].1.rev,
+                issue,
+                now,
+            );
             self.outbox.insert((key, entry.issue.rev), entry);
             self.send(now, Action::FanOut(team, key));
         }

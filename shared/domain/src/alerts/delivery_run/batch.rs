@@ -15,7 +15,7 @@ use crate::alerts::storm::Window;
 use crate::alerts::{Alert, Thread};
 use crate::id::{ChannelId, IssueId, UserId};
 use crate::issues::record::Issue;
-use crate::sites::site::Site;
+use crate::monitor::Monitor;
 
 use super::context::DeliveryContext;
 
@@ -24,7 +24,7 @@ use super::context::DeliveryContext;
 pub(super) struct ReadyNews {
     pub(super) delivery: DeliveryState,
     pub(super) issue: Issue,
-    pub(super) site: Site,
+    pub(super) monitor: Monitor,
     pub(super) news: News,
     /// What people know after they were notified.
     pub(super) notified: Option<Notified>,
@@ -93,7 +93,7 @@ impl ReadyNews {
         context: &DeliveryContext<'a>,
         users: &'a BTreeMap<UserId, User>,
     ) -> AlertSubject<'a> {
-        let Self { delivery, issue, site, .. } = self;
+        let Self { delivery, issue, monitor, .. } = self;
         let name = |user: UserId| users.get(&user).map(|user| user.name.as_str());
         AlertSubject {
             acknowledged_by: issue
@@ -101,7 +101,7 @@ impl ReadyNews {
                 .acknowledgement()
                 .and_then(|taken| name(taken.by.member()?)),
             resolved_by: issue.lifecycle.resolved_by().and_then(name),
-            ..context.subject(delivery, issue, site)
+            ..context.subject(delivery, issue, monitor)
         }
     }
 }

@@ -67,18 +67,18 @@ impl DeliveryRun<'_> {
 
     /// Continues with an issue from its current state.
     fn skip(&mut self, known: KnownIssue) {
-        let KnownIssue { delivery, issue, site } = known;
+        let KnownIssue { delivery, issue, monitor } = known;
         if !issue.lifecycle.is_active() {
             return self.forget(delivery);
         }
-        let policy = self.context.policy(&issue, &site);
+        let policy = self.context.policy(&issue, &monitor);
         let next = delivery.once_caught_up(&issue, policy.ended.is_some(), self.began_at);
         self.write(Write::PutState(next));
     }
 
     /// The next transitions of an issue that the program missed.
     fn transitions(&self, known: KnownIssue) -> EventPlan {
-        let KnownIssue { delivery, issue, site } = known;
+        let KnownIssue { delivery, issue, monitor } = known;
         let now = self.began_at;
         let missed = delivery.missed.unwrap_or_else(|| Missed::opening(&issue));
         let transitions = missed.transitions(&issue).unwrap_or_default();
@@ -101,6 +101,6 @@ impl DeliveryRun<'_> {
             true => delivery.once_queued(missed, QUEUED_AT_ONCE, now),
             false => delivery.once_caught_up(&issue, false, now),
         };
-        EventPlan { next, site, events, due: now }
+        EventPlan { next, monitor, events, due: now }
     }
 }

@@ -10,8 +10,8 @@ use crate::alerts::due::AlertPolicy;
 use crate::alerts::ended::EndReason;
 use crate::checks::schedule::TimeScale;
 use crate::issues::record::Issue;
+use crate::monitor::Monitor;
 use crate::sites::settings::Settings;
-use crate::sites::site::Site;
 use crate::time_zone::NamedZone;
 
 /// What stays the same during a run.
@@ -33,13 +33,13 @@ pub struct DeliveryContext<'a> {
 
 impl<'a> DeliveryContext<'a> {
     /// The rules for what is due about an issue.
-    pub(super) fn policy<'s>(&self, issue: &Issue, site: &'s Site) -> AlertPolicy<'s>
+    pub(super) fn policy<'s>(&self, issue: &Issue, monitor: &'s Monitor) -> AlertPolicy<'s>
     where
         'a: 's,
     {
-        let settings = Settings::resolve(self.settings, &site.overrides, self.team.plan);
+        let settings = Settings::resolve(self.settings, &monitor.overrides(), self.team.plan);
         let ended = EndReason::of(issue.id.fingerprint().tool(), self.team, &settings);
-        AlertPolicy::of(self.channel, (self.team, self.settings), site, ended, self.time_scale)
+        AlertPolicy::of(self.channel, (self.team, self.settings), monitor, ended, self.time_scale)
     }
 
     /// An issue for its alert, without the users who decided about it.
@@ -47,7 +47,7 @@ impl<'a> DeliveryContext<'a> {
         &self,
         delivery: &DeliveryState,
         issue: &'s Issue,
-        site: &'s Site,
+        monitor: &'s Monitor,
     ) -> AlertSubject<'s>
     where
         'a: 's,
@@ -55,7 +55,7 @@ impl<'a> DeliveryContext<'a> {
         let is_deleted = delivery.deleted.is_some();
         AlertSubject {
             issue,
-            site,
+            monitor,
             team: self.team,
             zone: self.zone,
             acknowledged_by: None,
@@ -63,7 +63,7 @@ impl<'a> DeliveryContext<'a> {
             base_url: self.pages_base.filter(|_| !is_deleted),
             ended: match is_deleted {
                 true => Some(EndReason::SiteDeleted),
-                false => self.policy(issue, site).ended.filter(|_| issue.lifecycle.is_active()),
+                false => self.policy(issue, monitor).ended.filter(|_| issue.lifecycle.is_active()),
             },
             channel: Some(self.channel),
         }

@@ -32,8 +32,8 @@ impl DeliveryRun<'_> {
     /// Decides what people are notified of now. The rest is saved with the time when it is due.
     pub(super) fn decide_for_people(&mut self, known: Vec<KnownIssue>) {
         let now = self.began_at;
-        for KnownIssue { delivery, issue, site } in self.catch_up_people(known) {
-            let policy = self.context.policy(&issue, &site);
+        for KnownIssue { delivery, issue, monitor } in self.catch_up_people(known) {
+            let policy = self.context.policy(&issue, &monitor);
             match due(&issue, delivery.notified, delivery.from, &policy, now) {
                 Due::Nothing => self.forget(delivery),
                 Due::Later { at, notified } => {
@@ -44,7 +44,7 @@ impl DeliveryRun<'_> {
                     self.write(Write::PutState(delivery.once_included(&issue, now)));
                 }
                 Due::Notify { news, notified } => {
-                    self.news.push(ReadyNews { delivery, issue, site, news, notified });
+                    self.news.push(ReadyNews { delivery, issue, monitor, news, notified });
                 }
             }
         }
@@ -162,8 +162,8 @@ impl DeliveryRun<'_> {
 
     /// Saves what people know now. Changes that happened meanwhile come next.
     fn save_notified(&mut self, ready: ReadyNews, handle: Option<&Handle>, now: Timestamp) {
-        let ReadyNews { delivery: before, issue, site, notified, news } = ready;
-        let policy = self.context.policy(&issue, &site);
+        let ReadyNews { delivery: before, issue, monitor, notified, news } = ready;
+        let policy = self.context.policy(&issue, &monitor);
         // Later messages refer to the one about the opening.
         let handle = match news.kind() {
             AlertKind::Opened => handle

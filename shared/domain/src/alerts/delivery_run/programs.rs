@@ -47,8 +47,8 @@ impl DeliveryRun<'_> {
         let (missed, known): (Vec<_>, Vec<_>) =
             known.into_iter().partition(|known| known.delivery.missed.is_some());
         self.catch_up_program(missed);
-        for KnownIssue { delivery, issue, site } in known {
-            let policy = self.context.policy(&issue, &site);
+        for KnownIssue { delivery, issue, monitor } in known {
+            let policy = self.context.policy(&issue, &monitor);
             let (event, reason, next) = match program_step(&issue, &delivery, &policy, now) {
                 ProgramStep::Forget => {
                     self.forget_after_outbox(delivery);
@@ -85,7 +85,7 @@ impl DeliveryRun<'_> {
             }
             let is_reopened =
                 matches!(events.first(), Some(PlannedEvent { event: EventKind::Opened, .. }));
-            let plan = Box::new(EventPlan { next, site, events, due: now });
+            let plan = Box::new(EventPlan { next, monitor, events, due: now });
             self.steps.push_back(match is_reopened {
                 true => DeliveryStep::CheckOutbox(OutboxCheck::Queue(plan)),
                 false => DeliveryStep::QueueEvents(plan),

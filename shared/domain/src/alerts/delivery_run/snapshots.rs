@@ -66,9 +66,9 @@ impl DeliveryRun<'_> {
     pub(super) fn decide_for_snapshot(&mut self, known: Vec<KnownIssue>) {
         let now = self.began_at;
         let (mut writes, mut is_news) = (Vec::new(), false);
-        for KnownIssue { delivery, issue, site } in known {
-            let policy = self.context.policy(&issue, &site);
-            let subject = self.context.subject(&delivery, &issue, &site);
+        for KnownIssue { delivery, issue, monitor } in known {
+            let policy = self.context.policy(&issue, &monitor);
+            let subject = self.context.subject(&delivery, &issue, &monitor);
             let is_requested = self.channel_state.is_requested;
             let next = delivery.looked_at(&subject, &policy, is_requested, now);
             let Some(next) = next else {

@@ -14,7 +14,7 @@ use crate::alerts::outgoing_message::OutgoingMessage;
 use crate::alerts::send_outcome::{SendOutcome, SendReason};
 use crate::id::{IssueId, UserId};
 use crate::issues::record::Issue;
-use crate::sites::site::Site;
+use crate::monitor::Monitor;
 
 use super::batch::{AlertBatch, ReadyNews};
 
@@ -48,7 +48,7 @@ pub enum DeliveryStep {
 pub(super) struct KnownIssue {
     pub(super) delivery: DeliveryState,
     pub(super) issue: Issue,
-    pub(super) site: Site,
+    pub(super) monitor: Monitor,
 }
 
 /// Asks whether the outbox has an entry for an issue.
@@ -78,7 +78,7 @@ pub struct EventPlan {
     /// What the channel knows about the issue after they are queued.
     pub next: DeliveryState,
     /// The issue's site.
-    pub site: Site,
+    pub monitor: Monitor,
     /// The events, oldest first; empty if the channel wants none of them.
     pub events: Vec<PlannedEvent>,
     /// When they are due.

@@ -21,6 +21,7 @@ use crate::checks::schedule::TimeScale;
 use crate::id::{ChannelId, SiteId, TeamId};
 use crate::issues::Fingerprint;
 use crate::sites::settings::Settings;
+use crate::sites::site::Site;
 use crate::sites::site_url::SiteUrl;
 
 fn at(second: i64) -> Timestamp {
@@ -39,16 +40,16 @@ enum Answer {
 
 use Answer::{Delivered as Takes, Fails, HostLimit, IsGone, Refuses};
 
-fn site(number: u128) -> Site {
+fn site(number: u128) -> Monitor {
     let id = SiteId(Uuid::from_u128(number << 64 | 0x8000 << 48 | number));
     let url = SiteUrl::parse(&format!("https://site-{number}.test")).expect("a URL");
-    Site::new(id, TeamId(Uuid::from_u128(7)), url, at(-60))
+    Site::new(id, TeamId(Uuid::from_u128(7)), url, at(-60)).into()
 }
 
 fn issue(number: u128) -> Issue {
     Issue {
         summary: "it is down".to_owned(),
-        ..Issue::opened(site(number).id, Fingerprint::StatusDown, at(-10))
+        ..Issue::opened(site(number).id(), Fingerprint::StatusDown, at(-10))
     }
 }
 

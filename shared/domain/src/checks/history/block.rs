@@ -12,6 +12,7 @@
 
 use jiff::Timestamp;
 
+use crate::checks::check::HeartbeatResult;
 use crate::checks::check::{Check, Finish, Phases, StatusResult, ToolResult};
 use crate::checks::tool::Tool;
 use crate::id::{CheckId, Partition};
@@ -71,7 +72,10 @@ pub struct PackedCheck {
 impl PackedCheck {
     pub(crate) fn into_check(self, id: CheckId) -> Check {
         let Self { completed_at, has_failed, result, .. } = self;
-        let finish = Finish::Completed(ToolResult::Status(result));
+        let finish = Finish::Completed(match id.tool() {
+            Tool::Heartbeat => ToolResult::Heartbeat(Box::new(HeartbeatResult::unpacked(&result))),
+            _ => ToolResult::Status(result),
+        });
         Check { has_failed, ..Check::finished(id, finish, completed_at) }
     }
 }
@@ -280,10 +284,10 @@ impl Block {
         Some(packed.find(|packed| packed.slot == id.created_at())?.into_check(id))
     }
 
-    /// The checks as checks of a site, oldest first.
-    pub fn checks_of(&self, partition: Partition) -> Vec<Check> {
+    /// The checks as checks of a tool, oldest first.
+    pub fn checks_of(&self, partition: Partition, tool: Tool) -> Vec<Check> {
         let check = |packed: PackedCheck| {
-            let id = CheckId::scheduled(partition, Tool::Status, packed.slot);
+            let id = CheckId::scheduled(partition, tool, packed.slot);
             packed.into_check(id)
         };
         self.checks().map(check).collect()

@@ -9,13 +9,29 @@ use crate::checks::check::{Finish, KnownRecords, ToolResult};
 use crate::checks::pointer::CheckPointer;
 use crate::checks::run::Run;
 use crate::checks::timer::Timer;
-use crate::id::IssueId;
+use crate::id::{CheckId, IssueId, MonitorId};
 use crate::issues::confirmation::{self, rule};
 use crate::issues::evaluate::{Evaluation, expected};
 use crate::issues::record::{IssueChange, IssueEvent};
 use crate::issues::tracker::{Event, Observation, Phase, Step, TrackerPolicy, observe};
-use crate::issues::{Fingerprint, Outcome, Problem};
+use crate::issues::{Fingerprint, Outcome, Problem, Severity};
 use crate::locations::Votes;
+
+/// What is observed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Observed {
+    pub(super) check: CheckId,
+    pub(super) monitor: MonitorId,
+    /// The severity of an issue that opens, if it is not that of its fingerprint.
+    pub(super) chosen_severity: Option<Severity>,
+}
+
+impl Run {
+    fn observed(&self, fingerprint: Fingerprint) -> Observed {
+        let chosen_severity = self.chosen_severity(fingerprint);
+        Observed { check: self.check, monitor: self.site.id, chosen_severity }
+    }
+}
 
 impl ToolState {
     /// Lets the trackers observe a run that is not in maintenance, learns from it, and sets the timer.
@@ -61,7 +77,7 @@ impl ToolState {
                 let observation = evaluation.outcome.into();
                 let none = &Votes::NoLocation;
                 events.extend(self.observe_one(
-                    run,
+                    run.observed(fingerprint),
                     &thresholds,
                     evaluation,
                     observation,
@@ -93,7 +109,15 @@ impl ToolState {
                 };
                 let evaluation = expected::given_up(fingerprint, run.site.url.domain());
                 let (observation, none) = (Observation::Up, &Votes::NoLocation);
-                events.extend(self.observe_one(run, &at_once, evaluation, observation, none, now));
+                let observed = run.observed(fingerprint);
+                events.extend(self.observe_one(
+                    observed,
+                    &at_once,
+                    evaluation,
+                    observation,
+                    none,
+                    now,
+                ));
             }
             self.trackers.retain(|one, tracked| *one != fingerprint || tracked.issue.is_some());
         }
@@ -130,7 +154,8 @@ impl ToolState {
         });
         let mut events = Vec::new();
         let ended_at = self.monitoring_ended_at.take();
-        let change = self.observe_one(run, &down, evaluation, observation, votes, now);
+        let observed = run.observed(Fingerprint::StatusDown);
+        let change = self.observe_one(observed, &down, evaluation, observation, votes, now);
         let change = change.map(|change| change.no_later_than(ended_at));
         self.count_downtime(change.as_ref());
         events.extend(change);
@@ -141,7 +166,15 @@ impl ToolState {
             let at_once = TrackerPolicy { resolve_after: NonZeroU32::MIN, ..partial };
             let thresholds = if is_confirmed { at_once } else { partial };
             let observation = evaluation.outcome.into();
-            events.extend(self.observe_one(run, &thresholds, evaluation, observation, votes, now));
+            let observed = run.observed(Fingerprint::StatusPartial);
+            events.extend(self.observe_one(
+                observed,
+                &thresholds,
+                evaluation,
+                observation,
+                votes,
+                now,
+            ));
         }
         self.note_failing(outcome, run.check.created_at());
         events
@@ -161,20 +194,20 @@ impl ToolState {
     }
 
     /// Passes an evaluation to its tracker.
-    fn observe_one(
+    pub(super) fn observe_one(
         &mut self,
-        run: &Run,
+        Observed { check, monitor, chosen_severity }: Observed,
         thresholds: &TrackerPolicy,
         evaluation: Evaluation,
         observation: Observation,
         votes: &Votes,
         now: Timestamp,
     ) -> Option<IssueEvent> {
-        let (check, slot) = (run.check, run.check.created_at());
+        let slot = check.created_at();
         let fingerprint = evaluation.fingerprint;
         let previous = self.to_compare(fingerprint);
         let tracked = self.trackers.entry(fingerprint).or_default();
-        let issue = tracked.issue.unwrap_or_else(|| IssueId::new(run.site.id, fingerprint, slot));
+        let issue = tracked.issue.unwrap_or_else(|| IssueId::new(monitor, fingerprint, slot));
         let Step::Advanced { next, event } =
             observe(&tracked.tracker, thresholds, slot, observation, issue)
         else {
@@ -189,7 +222,6 @@ impl ToolState {
         let event = event?;
         tracked.issue = next.issue().is_none().then(|| event.issue());
         let votes = votes.clone();
-        let chosen_severity = run.chosen_severity(fingerprint);
         Some(IssueEvent {
             event,
             evaluation,

@@ -51,7 +51,9 @@ pub fn may_be_packed(check: CheckId) -> bool {
 pub fn keeps_packed(tool: Tool, kind: Kind) -> bool {
     let scheduled = Trigger::Automatic(RunReason::Scheduled);
     match tool {
-        Tool::Status => kind == Kind { trigger: scheduled, status: CheckStatus::Completed },
+        Tool::Status | Tool::Heartbeat => {
+            kind == Kind { trigger: scheduled, status: CheckStatus::Completed }
+        }
         Tool::Ssl | Tool::Dns | Tool::BrokenLinks | Tool::Performance => false,
     }
 }
@@ -129,7 +131,11 @@ impl ToolChange {
     /// which of their checks were in a maintenance window: windows are rare, and the previous version could not read a
     /// block that stores this.
     fn uneventful(&self, finish: &Finish, version: BlockVersion) -> Option<PackedCheck> {
-        let Finish::Completed(ToolResult::Status(result)) = finish else { return None };
+        let result = match finish {
+            Finish::Completed(ToolResult::Status(result)) => result.clone(),
+            Finish::Completed(ToolResult::Heartbeat(result)) => result.packed()?,
+            _ => return None,
+        };
         let is_amended = matches!(self.day, Some(DayWrite::Amend(_)));
         let is_packed = may_be_packed(self.check.id)
             && self.events.is_empty()
@@ -138,7 +144,7 @@ impl ToolChange {
             && !self.check.in_maintenance;
         let completed_at = self.check.completed_at.filter(|_| is_packed)?;
         let slot = self.check.id.created_at();
-        let (mut has_failed, mut result) = (self.check.has_failed, result.clone());
+        let (mut has_failed, mut result) = (self.check.has_failed, result);
         if version == BlockVersion::One {
             (has_failed, result.phases) = (None, None);
         }

@@ -45,7 +45,8 @@ pub struct Tools {
 macro_rules! of_tool {
     ([$($by:tt)+] $tools:ident.$field:ident, $tool:expr) => {
         match $tool {
-            Tool::Status => $($by)+ $tools.status.$field,
+            // Heartbeats have no such settings, and nobody asks for them.
+            Tool::Status | Tool::Heartbeat => $($by)+ $tools.status.$field,
             Tool::Ssl => $($by)+ $tools.ssl.$field,
             Tool::Dns => $($by)+ $tools.dns.$field,
             Tool::BrokenLinks => $($by)+ $tools.broken_links.$field,
@@ -58,7 +59,8 @@ pub(super) use of_tool;
 impl Tools {
     /// Whether the tool runs automatically and may open issues.
     pub const fn is_enabled(&self, tool: Tool) -> bool {
-        *of_tool!([&] self.enabled, tool)
+        // A heartbeat always runs.
+        matches!(tool, Tool::Heartbeat) || *of_tool!([&] self.enabled, tool)
     }
 
     /// Minutes between two automatic checks of the tool.
@@ -221,5 +223,6 @@ pub const fn own_settings(tool: Tool) -> &'static [InputField] {
         Tool::Dns => DnsOverrides::FIELDS,
         Tool::BrokenLinks => LinksOverrides::FIELDS,
         Tool::Performance => PerformanceOverrides::FIELDS,
+        Tool::Heartbeat => &[],
     }
 }

@@ -27,7 +27,7 @@ fn packed(run: &Scenario, state: &ToolState) -> ToolChange {
 
 fn open_checks(state: &ToolState) -> Vec<Check> {
     let block = state.open_block().and_then(Result::ok);
-    block.map_or_else(Vec::new, |block| block.checks_of(site().partition()))
+    block.map_or_else(Vec::new, |block| block.checks_of(site().partition(), Tool::Status))
 }
 
 fn answered_at(url: &str) -> Finish {
