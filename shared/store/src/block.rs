@@ -156,7 +156,7 @@ impl Store {
         let closed = self.closed_blocks(partition, tool, window, before.min(window.before)).await?;
         let blocks = closed.into_iter().filter_map(|item| readable(item, read));
         let blocks = blocks.map(|(block, _)| block).chain(open);
-        let checks = blocks.flat_map(|block| block.checks_of(partition));
+        let checks = blocks.flat_map(|block| block.checks_of(partition, tool));
         let is_inside = |check: &Check| {
             let at = check.id.created_at();
             window.from <= at && at < window.before

@@ -8,8 +8,10 @@ use vedette_domain::checks::tool::{CheckStatus, Tool};
 use vedette_domain::checks::tool_state::{
     CheckDeletion, DayWrite, Keeping, NewestChange, ToolChange, ToolState,
 };
+use vedette_domain::heartbeats::heartbeat::Heartbeat;
 use vedette_domain::id::Partition;
 use vedette_domain::issues::record::IssueChange;
+use vedette_domain::monitor::MonitorRef;
 use vedette_domain::sites::site::Site;
 
 use crate::block::closed_item;
@@ -62,31 +64,47 @@ impl Store {
     ///
     /// A conflict when anything that the changes were decided on has changed since.
     pub async fn commit(&self, changes: &Changes<'_>) -> Result<(), StoreError> {
+        let place = MonitorRef::from(changes.site);
         if let Some(change) = changes.only_packed() {
-            return self.put_packed(changes, change).await;
+            return self.put_packed(place, change, changes.now).await;
         }
         let mut transaction = self.transaction();
         for change in changes.tools {
-            transaction = write_tool(transaction, changes, change)?;
-            transaction = write_failing(transaction, changes.site, change.failing)?;
-            transaction = write_unchecked(transaction, changes.site, change.unchecked)?;
-            let partition = changes.site.id.partition();
+            transaction = write_tool(transaction, place, change, changes.now)?;
+            transaction = write_failing(transaction, place, change.failing)?;
+            transaction = write_unchecked(transaction, place, change.unchecked)?;
+            let partition = place.id.partition();
             for write in &change.evidence {
                 transaction = write_evidence(transaction, partition, write)?;
             }
         }
         transaction = write_newest(transaction, changes)?;
-        for change in changes.issues {
-            let due = changes.now.saturating_add(ALERT_GRACE).unwrap_or(changes.now);
-            let state = changes.tools.first().map(|run| &run.state);
-            transaction = write_issue(transaction, changes.site, change, state, due)?;
-            if let (Some(opening), [run, ..]) = (&change.opening, changes.tools) {
-                transaction = write_opening(transaction, opening, run.expires_at)?;
-            }
-        }
+        transaction =
+            write_issues(transaction, place, changes.tools.first(), changes.issues, changes.now)?;
         if let Some(usage) = &changes.usage {
             transaction = write_usage(transaction, changes.site, usage);
         }
+        transaction.commit(Audit::None).await
+    }
+
+    /// Writes all that a report of a job changes, or nothing.
+    ///
+    /// # Errors
+    ///
+    /// A conflict when anything that the changes were decided on has changed since.
+    pub async fn commit_report(
+        &self,
+        heartbeat: &Heartbeat,
+        change: &ToolChange,
+        issues: &[IssueChange],
+        now: Timestamp,
+    ) -> Result<(), StoreError> {
+        let place = MonitorRef::from(heartbeat);
+        if issues.is_empty() && is_packed(change) {
+            return self.put_packed(place, change, now).await;
+        }
+        let transaction = write_tool(self.transaction(), place, change, now)?;
+        let transaction = write_issues(transaction, place, Some(change), issues, now)?;
         transaction.commit(Audit::None).await
     }
 
@@ -97,15 +115,16 @@ impl Store {
     /// from there.
     async fn put_packed(
         &self,
-        changes: &Changes<'_>,
+        place: MonitorRef,
         ToolChange { state, check, closed_block, .. }: &ToolChange,
+        now: Timestamp,
     ) -> Result<(), StoreError> {
-        let (partition, tool) = (changes.site.id.partition(), check.id.tool());
+        let (partition, tool) = (place.id.partition(), check.id.tool());
         if let Some(closed) = closed_block {
             let (block, condition) = closed_item(partition, tool, closed, state.rev)?;
             self.put(block, condition).await?;
         }
-        let stored = tool_item(partition, tool, state, changes.now)?;
+        let stored = tool_item(partition, tool, state, now)?;
         let put = self.put(stored, Condition::Rev(state.rev.saturating_sub(1))).await;
         match put {
             // DynamoDB cannot recognize a repeated put. If the answer was lost, the repeated put finds what it has
@@ -156,7 +175,7 @@ impl Store {
     /// A conflict when the issue or the state has changed since.
     pub async fn commit_issue(
         &self,
-        site: &Site,
+        place: MonitorRef,
         change: &IssueChange,
         tool: Option<(Tool, &ToolState, &ToolState)>,
         audit: Audit<'_>,
@@ -164,13 +183,13 @@ impl Store {
         // The process that saves the decision may have no queue to send through.
         let now = change.after.updated_at;
         let Some((tool, read, next)) = tool else {
-            let written = write_issue(self.transaction(), site, change, None, now)?;
+            let written = write_issue(self.transaction(), place, change, None, now)?;
             return written.commit(audit).await;
         };
         let change = read.keep_observations(change.clone());
-        let transaction = write_issue(self.transaction(), site, &change, Some(next), now)?;
-        let transaction = write_failing(transaction, site, next.failing_change(read))?;
-        let partition = site.id.partition();
+        let transaction = write_issue(self.transaction(), place, &change, Some(next), now)?;
+        let transaction = write_failing(transaction, place, next.failing_change(read))?;
+        let partition = place.id.partition();
         put_state(transaction, partition, tool, next, now)?.commit(audit).await
     }
 }
@@ -184,29 +203,34 @@ impl Changes<'_> {
     /// The change of a packed check, if nothing needs to be written but its tool's state, and perhaps a full block.
     fn only_packed(&self) -> Option<&ToolChange> {
         let Self { tools: [change], issues: [], usage: None, .. } = self else { return None };
-        let is_alone = change.keeping == Keeping::Packed
-            && change.evidence.is_empty()
-            && change.day.is_none()
-            && change.failing.is_none()
-            && change.unchecked.is_none()
-            && change.newest.is_none()
-            && !change.is_first;
-        is_alone.then_some(change)
+        is_packed(change).then_some(change)
     }
+}
+
+/// Whether nothing needs to be written for a check but its tool's state, and perhaps a full block.
+fn is_packed(change: &ToolChange) -> bool {
+    change.keeping == Keeping::Packed
+        && change.evidence.is_empty()
+        && change.day.is_none()
+        && change.failing.is_none()
+        && change.unchecked.is_none()
+        && change.newest.is_none()
+        && !change.is_first
 }
 
 fn write_tool<'a>(
     transaction: Transaction<'a>,
-    changes: &Changes<'_>,
+    place: MonitorRef,
     change: &ToolChange,
+    now: Timestamp,
 ) -> Result<Transaction<'a>, StoreError> {
     let ToolChange { state, check, keeping, closed_block, day, .. } = change;
-    let (partition, tool) = (changes.site.id.partition(), check.id.tool());
+    let (partition, tool) = (place.id.partition(), check.id.tool());
     let transaction = match keeping {
         Keeping::Row => write_row(transaction, change)?,
         Keeping::Packed => transaction,
     };
-    let transaction = put_state(transaction, partition, tool, state, changes.now)?;
+    let transaction = put_state(transaction, partition, tool, state, now)?;
     let transaction = match closed_block {
         Some(closed) => {
             let (block, condition) = closed_item(partition, tool, closed, state.rev)?;
@@ -277,29 +301,48 @@ fn write_newest<'a>(
     Ok(transaction)
 }
 
+/// Writes issues that open or resolve because of a run.
+fn write_issues<'a>(
+    mut transaction: Transaction<'a>,
+    place: MonitorRef,
+    run: Option<&ToolChange>,
+    issues: &[IssueChange],
+    now: Timestamp,
+) -> Result<Transaction<'a>, StoreError> {
+    let due = now.saturating_add(ALERT_GRACE).unwrap_or(now);
+    for change in issues {
+        transaction = write_issue(transaction, place, change, run.map(|run| &run.state), due)?;
+        if let (Some(opening), Some(run)) = (&change.opening, run) {
+            transaction = write_opening(transaction, opening, run.expires_at)?;
+        }
+    }
+    Ok(transaction)
+}
+
 /// Writes an issue, its outbox, and the outage that begins or ends. `state` is that of the tool after the change. The
 /// reconciler looks at the outbox at `due`, unless a message was faster.
 fn write_issue<'a>(
     transaction: Transaction<'a>,
-    site: &Site,
+    place: MonitorRef,
     change: &IssueChange,
     state: Option<&ToolState>,
     due: Timestamp,
 ) -> Result<Transaction<'a>, StoreError> {
     let IssueChange { before, after, .. } = change;
-    let partition = site.id.partition();
+    let MonitorRef { id, team } = place;
+    let partition = id.partition();
     let unchanged = before.as_ref().map_or(Condition::Absent, |issue| Condition::Rev(issue.rev));
-    let row = crate::issue::index_row(site, after);
-    let place = keys::issue_index(site.team, after.id, after.status());
-    let listed = item(&place, &row)?;
-    let old = before.as_ref().map(|issue| keys::issue_index(site.team, issue.id, issue.status()));
+    let row = crate::issue::index_row(id, after);
+    let listing = keys::issue_index(team, after.id, after.status());
+    let listed = item(&listing, &row)?;
+    let old = before.as_ref().map(|issue| keys::issue_index(team, issue.id, issue.status()));
     let issue = item(&keys::issue(partition, after.id.fingerprint()), after)?;
     let transaction = transaction.put(issue, unchanged);
-    let transaction = put_outbox(transaction, &OutboxEntry::of(site.team, change), due)?;
-    let transaction = write_outage(transaction, site, change, state)?;
+    let transaction = put_outbox(transaction, &OutboxEntry::of(team, change), due)?;
+    let transaction = write_outage(transaction, place, change, state)?;
     Ok(match old {
         None => transaction.put(listed, Condition::Absent),
-        Some(old) if old == place => transaction.put(listed, Condition::Present),
+        Some(old) if old == listing => transaction.put(listed, Condition::Present),
         Some(old) => transaction.delete(&old, Condition::Present).put(listed, Condition::Absent),
     })
 }

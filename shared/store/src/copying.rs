@@ -270,6 +270,15 @@ impl Store {
                 .into_iter()
                 .map(|channel| CopyPart::Partition(keys::delivery_partition(id, channel))),
         );
+        for listed in self.heartbeats(id).await? {
+            let heartbeat = listed.heartbeat.id.partition();
+            parts.push(CopyPart::Partition(keys::site_partition(heartbeat)));
+            parts.push(CopyPart::Partition(keys::notification_partition(heartbeat)));
+        }
+        if let Some(key) = self.team_ping_key(id).await? {
+            parts.push(CopyPart::Items(vec![keys::ping_key(&key.hash())]));
+        }
+        parts.push(CopyPart::Partition(keys::heartbeat_list(id)));
         // A row that cannot be read ends the copy: no site may be left out silently.
         let directory = keys::directory_partition(id);
         let rows = Range::new(&directory, Sort::Before(keys::NEWEST.to_owned()));

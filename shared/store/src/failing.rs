@@ -9,7 +9,7 @@ use vedette_domain::alerts::delivery::Queued;
 use vedette_domain::checks::tool_state::{ListChange, NOTIFIED_AFTER, ToolState};
 use vedette_domain::id::{Partition, SiteId, TeamId};
 use vedette_domain::issues::{IssueStatus, Severity};
-use vedette_domain::sites::site::Site;
+use vedette_domain::monitor::MonitorRef;
 
 use crate::item::{Item, Stored, item, key_of, outstanding, stored, string};
 use crate::table::{Condition, Range, Sort, Store};
@@ -166,14 +166,15 @@ impl Store {
 /// under its `rev`, so this needs no condition.
 pub(crate) fn write_failing<'a>(
     transaction: Transaction<'a>,
-    site: &Site,
+    place: MonitorRef,
     change: Option<ListChange>,
 ) -> Result<Transaction<'a>, StoreError> {
-    let key = keys::failing(site.team, site.id);
+    let MonitorRef { id, team } = place;
+    let key = keys::failing(team, id);
     Ok(match change {
         None => transaction,
         Some(ListChange::Began(since)) => {
-            transaction.put(item(&key, &ListedSite { site: site.id, since })?, Condition::Always)
+            transaction.put(item(&key, &ListedSite { site: id, since })?, Condition::Always)
         }
         Some(ListChange::Ended) => transaction.delete(&key, Condition::Always),
     })
@@ -183,15 +184,16 @@ pub(crate) fn write_failing<'a>(
 /// Like [`write_failing`], this needs no condition.
 pub(crate) fn write_unchecked<'a>(
     transaction: Transaction<'a>,
-    site: &Site,
+    place: MonitorRef,
     change: Option<ListChange>,
 ) -> Result<Transaction<'a>, StoreError> {
-    let partition = site.id.partition();
-    let (key, notice) = (keys::unchecked(site.team, site.id), keys::unchecked_notice(partition));
+    let MonitorRef { id, team } = place;
+    let partition = id.partition();
+    let (key, notice) = (keys::unchecked(team, id), keys::unchecked_notice(partition));
     Ok(match change {
         None => transaction,
         Some(ListChange::Began(since)) => {
-            let listed = ListedSite { site: site.id, since };
+            let listed = ListedSite { site: id, since };
             let due = since.saturating_add(NOTIFIED_AFTER).unwrap_or(since);
             let work = outstanding(item(&notice, &listed)?, keys::site_shard(partition), Some(due));
             let transaction = transaction.put(item(&key, &listed)?, Condition::Always);
@@ -206,12 +208,12 @@ pub(crate) fn write_unchecked<'a>(
 /// Removes a deleted site from the lists, according to the state of one of its tools.
 pub(crate) fn unlist<'a>(
     transaction: Transaction<'a>,
-    site: &Site,
+    place: MonitorRef,
     state: &ToolState,
 ) -> Result<Transaction<'a>, StoreError> {
     let failing = state.failing_since.map(|_| ListChange::Ended);
     let unchecked = state.unchecked().map(|_| ListChange::Ended);
-    write_unchecked(write_failing(transaction, site, failing)?, site, unchecked)
+    write_unchecked(write_failing(transaction, place, failing)?, place, unchecked)
 }
 
 #[cfg(test)]
@@ -231,7 +233,7 @@ mod tests {
                 (IssueId::new(site, fingerprint, Timestamp::UNIX_EPOCH), Timestamp::UNIX_EPOCH);
             let row = IndexRow {
                 id,
-                site,
+                monitor: site,
                 fingerprint,
                 chosen_severity,
                 status,

@@ -1,6 +1,7 @@
 //! Every key of the table. `docs/explanation/table.md` shows them side by side.
 
 mod channel;
+mod heartbeat;
 mod machine;
 mod opening;
 mod owner;
@@ -27,6 +28,7 @@ pub(crate) use channel::{
     delivery_partition, host, is_channel_claim, notification, notification_partition,
     notification_prefix, queued, team_alerts,
 };
+pub(crate) use heartbeat::{HEARTBEAT, heartbeat, heartbeat_list, ping_key, slug, team_ping_key};
 pub(crate) use machine::{agent, agents, clock, copy_mark, pauses, setup};
 pub(crate) use opening::{evidence, evidence_prefix, opening, opening_prefix};
 pub use owner::Owner;

@@ -6,7 +6,7 @@ use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::{Partition, TeamId};
 use vedette_domain::issues::outage::OutageRecord;
 use vedette_domain::issues::record::IssueChange;
-use vedette_domain::sites::site::Site;
+use vedette_domain::monitor::MonitorRef;
 
 use crate::StoreError;
 use crate::item::{Stored, expiring, item, key_of, readable, stored};
@@ -20,12 +20,12 @@ stored!(attributes: OutageRecord);
 /// that each outage is written once. It expires with the checks of its tool's open day.
 pub(crate) fn write_outage<'a>(
     transaction: Transaction<'a>,
-    site: &Site,
+    place: MonitorRef,
     change: &IssueChange,
     state: Option<&ToolState>,
 ) -> Result<Transaction<'a>, StoreError> {
-    let Some(outage) = change.outage(site.id) else { return Ok(transaction) };
-    let stored = item(&keys::outage(site.team, outage.opened_at, site.id.partition()), &outage)?;
+    let Some(outage) = change.outage(place.id) else { return Ok(transaction) };
+    let stored = item(&keys::outage(place.team, outage.opened_at, place.id.partition()), &outage)?;
     let day = state.and_then(|state| state.day.as_ref());
     let stored = match day.map(Day::rows_expire_at) {
         Some(at) => expiring(stored, at),

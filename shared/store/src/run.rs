@@ -15,6 +15,7 @@ use vedette_domain::sites::site::Site;
 
 use crate::item::{Item, Stored, expiring, item, number, stored};
 use crate::keys::Key;
+use crate::monitor::{TOMBSTONE, is_heartbeat};
 use crate::table::{Change, Condition, Store, unique};
 use crate::team::of_one_moment;
 use crate::{Audit, StoreError, budget, keys, retry_on_conflict};
@@ -58,7 +59,7 @@ fn read_context(
     let ([Some(found_site), Some(state)], Some(found_team)) = (of_site, found_team) else {
         return Ok(None);
     };
-    if found_site.contains_key("deleted_at") {
+    if found_site.contains_key(TOMBSTONE) || is_heartbeat(&found_site) {
         return Ok(None);
     }
     let (team, of_team) = of_one_moment(found_team, settings)?;

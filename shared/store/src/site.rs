@@ -15,7 +15,7 @@ use vedette_domain::checks::cooldown::Cooldowns;
 use vedette_domain::checks::limits::{ALERT_GRACE, RECONCILE_GRACE};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::{CheckSource, ToolState};
-use vedette_domain::id::{Partition, SiteId, StatusPageId, TeamId};
+use vedette_domain::id::{MonitorId, Partition, SiteId, StatusPageId, TeamId};
 use vedette_domain::issues::record::Issue;
 use vedette_domain::sites::site::Site;
 use vedette_domain::sites::tag_dictionary::TagDictionary;
@@ -27,6 +27,7 @@ use crate::item::{
     Item, REV, Stored, document_item, item, key_of, number, outstanding, readable, stored,
 };
 use crate::keys::{self, Key, OUTBOX, SELF};
+use crate::monitor::{TOMBSTONE, live_site};
 use crate::status_page::want_all;
 use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::transaction::Transaction;
@@ -82,19 +83,14 @@ pub enum Purged {
     Unnotified,
 }
 
-/// What remains of a deleted site until the rest of it is gone.
+/// What remains of a deleted site or heartbeat until the rest of it is gone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DeletedSite {
     /// Its id.
-    pub id: SiteId,
+    pub id: MonitorId,
     /// The team that it belonged to.
     pub team: TeamId,
-    deleted_at: Timestamp,
-}
-
-/// The site in an item that may be a tombstone.
-pub(crate) fn live_site(stored: Item) -> Result<Option<Site>, StoreError> {
-    if stored.contains_key("deleted_at") { Ok(None) } else { Stored::read(stored).map(Some) }
+    pub(crate) deleted_at: Timestamp,
 }
 
 fn site_item(site: &Site) -> Result<Item, StoreError> {
@@ -407,7 +403,7 @@ impl Store {
                 continue;
             }
             transaction = transaction.delete(&key, Condition::Rev(state.rev));
-            transaction = unlist(transaction, site, state)?;
+            transaction = unlist(transaction, site.into(), state)?;
         }
         for issue in issues {
             let key = keys::issue_index(site.team, issue.id, issue.status());
@@ -429,7 +425,7 @@ impl Store {
         partition: Partition,
     ) -> Result<Option<DeletedSite>, StoreError> {
         let stored = self.get(&keys::site(partition)).await?;
-        stored.filter(|item| item.contains_key("deleted_at")).map(Stored::read).transpose()
+        stored.filter(|item| item.contains_key(TOMBSTONE)).map(Stored::read).transpose()
     }
 
     /// What new sites of a team cannot get again yet.

@@ -12,6 +12,7 @@ use vedette_domain::alerts::channel::LinkKey;
 use vedette_domain::checks::history::{Retention, day_of};
 use vedette_domain::id::TeamId;
 use vedette_domain::maintenance::Windows;
+use vedette_domain::monitor::Monitor;
 use vedette_domain::sites::settings::Settings;
 use vedette_domain::sites::site::Site;
 use vedette_domain::time_zone::NamedZone;
@@ -58,6 +59,11 @@ impl TeamWithSettings {
     /// The settings in force for one of its sites.
     pub fn settings_for(&self, site: &Site) -> Settings {
         Settings::resolve(&self.settings, &site.overrides, self.plan())
+    }
+
+    /// The settings in force for one of its sites or heartbeats.
+    pub fn settings_for_monitor(&self, monitor: &Monitor) -> Settings {
+        Settings::resolve(&self.settings, &monitor.overrides(), self.plan())
     }
 }
 
@@ -151,6 +157,13 @@ impl Store {
         now: Timestamp,
     ) -> Result<Option<TeamWithSettings>, StoreError> {
         Ok(self.teams([team], now).await?.remove(&team))
+    }
+
+    /// A team without its settings, perhaps as of a moment ago.
+    pub async fn team_alone(&self, team: TeamId) -> Result<Option<Team>, StoreError> {
+        let key = keys::team(team);
+        let mut found = self.batches(vec![key.clone()], false).await?;
+        found.remove(&key).map(Stored::read).transpose()
     }
 
     /// Teams by id; unknown ones are left out.

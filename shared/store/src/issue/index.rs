@@ -2,10 +2,9 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use vedette_domain::id::{IssueId, SiteId, TeamId};
+use vedette_domain::id::{IssueId, MonitorId, TeamId};
 use vedette_domain::issues::record::Issue;
 use vedette_domain::issues::{Fingerprint, IssueStatus, Severity};
-use vedette_domain::sites::site::Site;
 
 use crate::item::{Stored, stored};
 use crate::table::{Range, Sort, Store};
@@ -18,8 +17,9 @@ stored!(attributes: IndexRow);
 pub struct IndexRow {
     /// The issue.
     pub id: IssueId,
-    /// The site.
-    pub site: SiteId,
+    /// The site or heartbeat.
+    #[serde(rename = "site")]
+    pub monitor: MonitorId,
     /// What is wrong; determines the tool.
     pub fingerprint: Fingerprint,
     /// The severity, if it is not that of the fingerprint.
@@ -46,10 +46,10 @@ impl IndexRow {
     }
 }
 
-pub(crate) fn index_row(site: &Site, issue: &Issue) -> IndexRow {
+pub(crate) fn index_row(monitor: MonitorId, issue: &Issue) -> IndexRow {
     IndexRow {
         id: issue.id,
-        site: site.id,
+        monitor,
         fingerprint: issue.id.fingerprint(),
         chosen_severity: issue.chosen_severity,
         status: issue.status(),

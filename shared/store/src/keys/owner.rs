@@ -13,6 +13,8 @@ pub enum Owner {
     Site(Partition),
     /// A tool with a timer or a pending check.
     Tool(Partition, Tool),
+    /// A heartbeat with a deadline.
+    Deadline(Partition),
     /// A site that can't be checked, of which the owners of its team must hear.
     Unchecked(Partition),
     /// A team whose sites' schedules do not follow its plan and settings yet.
@@ -42,7 +44,11 @@ pub(crate) fn owner(key: &Key) -> Option<Owner> {
             let (fingerprint, _) = change.split_once('#')?;
             return Some(Owner::Outbox(partition, Fingerprint::parse(fingerprint)?));
         }
-        return Some(Owner::Tool(partition, Tool::parse(key.sk.strip_prefix(TOOL)?)?));
+        let sort = key.sk.strip_prefix(TOOL)?;
+        if sort == Tool::Heartbeat.as_str() {
+            return Some(Owner::Deadline(partition));
+        }
+        return Some(Owner::Tool(partition, Tool::parse(sort)?));
     }
     if let Some(place) = key.pk.strip_prefix(Prefix::Delivery.as_str()) {
         return match place.split_once('#') {
@@ -84,6 +90,7 @@ mod tests {
             owner(&tool(partition, Tool::BrokenLinks)),
             Some(Owner::Tool(partition, Tool::BrokenLinks))
         );
+        assert_eq!(owner(&tool(partition, Tool::Heartbeat)), Some(Owner::Deadline(partition)));
         assert_eq!(owner(&unchecked_notice(partition)), Some(Owner::Unchecked(partition)));
         assert_eq!(owner(&team(team_id)), Some(Owner::Team(team_id)));
         assert_eq!(owner(&team_alerts(team_id)), Some(Owner::TeamAlerts(team_id)));

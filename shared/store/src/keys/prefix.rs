@@ -56,11 +56,15 @@ pub enum Prefix {
     Published,
     /// The readers who have subscribed to a status page, and what they still have to be sent.
     Subscription,
+    /// The list of a team's heartbeats, with their slugs and the team's ping key.
+    Heartbeats,
+    /// The team with a ping key.
+    PingKey,
 }
 
 impl Prefix {
     /// All of them.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 28] = [
         Self::Site,
         Self::IssueIndex,
         Self::Directory,
@@ -87,6 +91,8 @@ impl Prefix {
         Self::Publication,
         Self::Published,
         Self::Subscription,
+        Self::Heartbeats,
+        Self::PingKey,
     ];
 
     /// The text in the key.
@@ -118,6 +124,8 @@ impl Prefix {
             Self::Publication => "I#",
             Self::Published => "Q#",
             Self::Subscription => "F#",
+            Self::Heartbeats => "HB#",
+            Self::PingKey => "PK#",
         }
     }
 
