@@ -53,6 +53,8 @@ macro_rules! run {
     ($tool:ident { $($name:ident => $engine:expr,)+ }) => {
         match $tool {
             $(Tool::$name => $engine.await.map(ToolResult::$name),)+
+            // A heartbeat is never probed: its job reports.
+            Tool::Heartbeat => return Ok(Finish::Skipped.into()),
         }
     };
 }
@@ -105,7 +107,9 @@ impl ProbeInput<'_> {
                 (self.url.to_url(), (&self.settings.tools.broken_links.settings).into())
             }
             Tool::Performance => (self.audited_page(), BrowserWork::Audit),
-            Tool::Status | Tool::Ssl | Tool::Dns | Tool::BrokenLinks => return None,
+            Tool::Status | Tool::Ssl | Tool::Dns | Tool::BrokenLinks | Tool::Heartbeat => {
+                return None;
+            }
         };
         let header = self.settings.request_header.pair().map(JobHeader::from);
         Some(BrowserJob { url, header, work })

@@ -30,7 +30,7 @@ pub const fn grants(tool: Tool) -> [&'static Grant; 2] {
     let own = match tool {
         Tool::Status => &STATUS,
         Tool::BrokenLinks | Tool::Performance => &LEASE,
-        Tool::Ssl | Tool::Dns => &Grant::NONE,
+        Tool::Ssl | Tool::Dns | Tool::Heartbeat => &Grant::NONE,
     };
     [&RUN, own]
 }

@@ -10,11 +10,11 @@ use vedette_domain::alerts::ended::EndReason;
 use vedette_domain::alerts::link;
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::issues::record::Issue;
+use vedette_domain::monitor::Monitor;
 use vedette_domain::sites::settings::RequestHeader;
-use vedette_domain::sites::site::Site;
 use vedette_http::resource::{IssueParts, IssueResource, Links};
 use vedette_runtime::App;
-use vedette_store::{IssueWithSite, TeamWithSettings};
+use vedette_store::{IssueWithMonitor, TeamWithSettings};
 
 use crate::NotifierError;
 
@@ -23,18 +23,18 @@ use crate::NotifierError;
 pub(crate) struct EventBody<'a> {
     app: &'a App,
     entry: &'a OutboxEntry,
-    deleted_site: Option<&'a Site>,
+    deleted: Option<&'a Monitor>,
     made: Option<Content>,
 }
 
 impl<'a> EventBody<'a> {
-    /// The event of one of an issue's outbox entries. If the site was deleted, the last entry contains it.
+    /// The event of one of an issue's outbox entries. If the site or heartbeat was deleted, the last entry contains it.
     pub(crate) fn new(app: &'a App, entry: &'a OutboxEntry, entries: &'a [OutboxEntry]) -> Self {
-        let deleted_site = entries.iter().find_map(|entry| entry.deleted_site.as_deref());
-        Self { app, entry, deleted_site, made: None }
+        let deleted = entries.iter().find_map(|entry| entry.deleted.as_ref());
+        Self { app, entry, deleted, made: None }
     }
 
-    /// The event; `None` if the site is gone.
+    /// The event; `None` if the site or heartbeat is gone.
     pub(crate) async fn of(
         &mut self,
         event: EventKind,
@@ -45,11 +45,11 @@ impl<'a> EventBody<'a> {
             let now = app.clock.now();
             let team = app.store.team(self.entry.team, now).await?;
             let issue = self.entry.issue.clone();
-            let found = match self.deleted_site {
-                Some(site) => Some(without_tool(issue, site.clone())),
+            let found = match self.deleted {
+                Some(monitor) => Some(without_tool(issue, monitor.clone())),
                 None => {
-                    let found = app.store.issue_with_site(issue.id).await?;
-                    found.map(|found| IssueWithSite { issue, ..found })
+                    let found = app.store.issue_with_monitor(issue.id).await?;
+                    found.map(|found| IssueWithMonitor { issue, ..found })
                 }
             };
             let (Some(team), Some(found)) = (team, found) else { return Ok(None) };
@@ -60,21 +60,21 @@ impl<'a> EventBody<'a> {
     }
 }
 
-fn without_tool(issue: Issue, site: Site) -> IssueWithSite {
-    IssueWithSite { issue, site, state: ToolState::default() }
+fn without_tool(issue: Issue, monitor: Monitor) -> IssueWithMonitor {
+    IssueWithMonitor { issue, monitor, state: ToolState::default() }
 }
 
 /// An event about an issue as it is in `found`, with the reason if monitoring ended.
 pub(crate) async fn event_of(
     app: &App,
-    found: &IssueWithSite,
+    found: &IssueWithMonitor,
     team: &TeamWithSettings,
     (event, reason): (EventKind, Option<EndReason>),
     at: Timestamp,
 ) -> Result<Content, NotifierError> {
     // The header that checks send may be a password, which receivers must not see.
     let (mut found, mut team) = (found.clone(), team.clone());
-    found.site.overrides.request_header = None;
+    found.monitor = found.monitor.without_secrets();
     team.settings.request_header = RequestHeader::default();
     let (found, team) = (&found, &team);
     let users: Vec<_> = IssueResource::users(&found.issue).collect();
@@ -84,7 +84,7 @@ pub(crate) async fn event_of(
     let mut data = serde_json::to_value(IssueResource::new(parts, &links)).unwrap_or(Value::Null);
     if let Value::Object(fields) = &mut data {
         if let Some(base) =
-            app.service.pages_base().filter(|_| reason != Some(EndReason::SiteDeleted))
+            app.service.pages_base().filter(|_| !reason.is_some_and(EndReason::is_deletion))
         {
             let page = link::issue(base, found.issue.id);
             fields.insert("links".to_owned(), json!({ "issue": page }));

@@ -17,7 +17,7 @@ use vedette_domain::id::IssueId;
 use vedette_ops::ErrorChain;
 use vedette_runtime::App;
 use vedette_store::{
-    ChannelRef, IssueWithSite, StoreError, TeamWithSettings, budget, retry_on_conflict,
+    ChannelRef, IssueWithMonitor, StoreError, TeamWithSettings, budget, retry_on_conflict,
     unless_conflict,
 };
 
@@ -47,7 +47,7 @@ impl<T: Transport> Executor<'_, T> {
                     let ids: Vec<_> = deliveries.iter().map(|delivery| delivery.issue).collect();
                     let mut issues = BTreeMap::new();
                     for (id, found) in self.app.store.current_issues(ids).await? {
-                        issues.insert(id, (found.issue, found.site));
+                        issues.insert(id, (found.issue, found.monitor));
                         tools.insert(id, found.state);
                     }
                     run.loaded(deliveries, issues);
@@ -127,8 +127,9 @@ impl<T: Transport> Executor<'_, T> {
         let state = tool.cloned().unwrap_or_default();
         let mut events = Vec::new();
         for planned in &plan.events {
-            let (issue, site, state) = (planned.issue.clone(), plan.site.clone(), state.clone());
-            let found = IssueWithSite { issue, site, state };
+            let (issue, monitor, state) =
+                (planned.issue.clone(), plan.monitor.clone(), state.clone());
+            let found = IssueWithMonitor { issue, monitor, state };
             let event = (planned.event, planned.reason);
             let content = event_of(self.app, &found, self.team, event, planned.at).await?;
             let (issue, place) = (plan.next.issue, planned.place.clone());

@@ -97,7 +97,7 @@ fn is_due(FanOut { delivery, event, .. }: &FanOut) -> bool {
     event.is_some() || delivery.due.is_some()
 }
 
-/// The tags of the issue's site, if one of the channels is only about sites with some; none if the site is gone.
+/// The tags of the issue's site or heartbeat, if one of the channels is only about some; none if it is gone.
 async fn tags(
     app: &App,
     channels: &[&Channel],
@@ -107,11 +107,11 @@ async fn tags(
     if channels.iter().all(|channel| channel.filter.selector.is_none()) {
         return Ok(Tags::new());
     }
-    if let Some(site) = entries.iter().find_map(|entry| entry.deleted_site.as_ref()) {
-        return Ok(site.tags.clone());
+    if let Some(monitor) = entries.iter().find_map(|entry| entry.deleted.as_ref()) {
+        return Ok(monitor.tags().clone());
     }
-    let found = app.store.site(entry.issue.id.partition()).await?;
-    Ok(found.map(|found| found.site.tags).unwrap_or_default())
+    let found = app.store.issue_with_monitor(entry.issue.id).await?;
+    Ok(found.map(|found| found.monitor.tags().clone()).unwrap_or_default())
 }
 
 /// Why a channel is off, if it is.

@@ -9,7 +9,7 @@ use vedette_domain::alerts::delivery::{DeliveryState, Queued};
 use vedette_domain::id::{IssueId, TeamId};
 use vedette_domain::time_zone::NamedZone;
 use vedette_runtime::App;
-use vedette_store::{ChannelRef, IssueWithSite, unless_conflict};
+use vedette_store::{ChannelRef, IssueWithMonitor, unless_conflict};
 
 use crate::NotifierError;
 
@@ -145,7 +145,7 @@ async fn schedule_test(
 async fn add_missing_delivery(
     app: &App,
     channel: &Channel,
-    IssueWithSite { issue, site, .. }: &IssueWithSite,
+    IssueWithMonitor { issue, monitor, .. }: &IssueWithMonitor,
 ) -> Result<bool, NotifierError> {
     // The outbox is read after the issue: what is no longer there was fanned out.
     if !issue.lifecycle.is_active()
@@ -153,7 +153,8 @@ async fn add_missing_delivery(
     {
         return Ok(false);
     }
-    let (gets_events, selects) = (channel.target.gets_events(), channel.filter.selects(&site.tags));
+    let (gets_events, selects) =
+        (channel.target.gets_events(), channel.filter.selects(monitor.tags()));
     let delivery = DeliveryState::of_unknown(issue, gets_events, selects, app.clock.now());
     Ok(unless_conflict(app.store.add_missing_delivery(channel.into(), &delivery, issue).await)?)
 }

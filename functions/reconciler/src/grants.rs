@@ -2,8 +2,8 @@
 
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
-    Audit, Channel, ChannelSecret, Delivery, Directory, IssueIndex, PolledRun, Publication,
-    Published, Site, StatusPage, Subscription, Team, Teams, Work,
+    Audit, Channel, ChannelSecret, Delivery, Directory, Heartbeats, IssueIndex, PolledRun,
+    Publication, Published, Site, StatusPage, Subscription, Team, Teams, Work,
 };
 
 /// Redelivery reads overdue work, postpones it, and ends on-demand checks that waited too long; these affect no issue.
@@ -22,14 +22,14 @@ pub const REDELIVERY: Grant = Grant {
 /// and purges deleted sites with their outages and the notifications about their issues. It moves secrets of channels
 /// that an earlier version stored with the channel, and deletes claims of deleted channels. It publishes status pages,
 /// adds and removes the components that their selectors select, starts the emails to their subscribers, and removes the
-/// incidents and subscribers of deleted ones.
+/// incidents and subscribers of deleted ones. It looks at heartbeats whose deadline has passed, and opens their issues.
 pub const RECONCILE: Grant = Grant {
     get: &[Publication, Published, Site, StatusPage, Team],
     batch_get: &[Site, Team],
-    query: &[Channel, Delivery, Directory, IssueIndex, Site, StatusPage, Subscription],
-    put: &[Audit, Channel, ChannelSecret, Published, Site, StatusPage],
+    query: &[Channel, Delivery, Directory, Heartbeats, IssueIndex, Site, StatusPage, Subscription],
+    put: &[Audit, Channel, ChannelSecret, IssueIndex, Published, Site, StatusPage],
     update: &[PolledRun, Publication, Site, Team],
-    delete: &[Channel],
+    delete: &[Channel, IssueIndex],
     batch_delete: &[Delivery, IssueIndex, PolledRun, Publication, Site, StatusPage, Subscription],
     check: &[Channel],
 };

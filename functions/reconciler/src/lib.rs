@@ -7,6 +7,7 @@
 //! started again.
 
 mod channels;
+mod deadline;
 mod dispatch;
 mod gauge;
 mod grants;
@@ -55,6 +56,9 @@ pub async fn handle(app: &App, message: &ReconcileMessage) -> Result<(), Reconci
         ReconcileMessage::Purge { team, site } => sync::purge(app, *team, *site).await,
         ReconcileMessage::SyncTeam(team) => sync::team(app, *team).await,
         ReconcileMessage::Rebuild { team, after } => rebuild::timers(app, *team, *after).await,
+        ReconcileMessage::Deadline { team, heartbeat, due } => {
+            deadline::look(app, *team, *heartbeat, *due).await
+        }
         ReconcileMessage::Publish { team, page } => {
             Ok(publication::status_page(app, *team, *page).await?)
         }

@@ -11,7 +11,7 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{Partition, TeamId};
 use vedette_domain::message::{AlertMessage, Message, ReconcileMessage};
 use vedette_ops::ErrorChain;
-use vedette_runs::enqueue_timer;
+use vedette_runs::{enqueue_timer, record_deadline};
 use vedette_runtime::metrics::{self, Metric};
 use vedette_runtime::{App, Schedule};
 use vedette_store::{SiteWithTools, StoreError, TeamWithSettings, unless_conflict};
@@ -54,6 +54,7 @@ pub(crate) async fn timers(
             }
             converted => converted?,
         }
+        deadlines(app, id).await?;
     }
     let mut sites = app.store.listed_sites(id).await?.items;
     sites.sort_unstable();
@@ -73,6 +74,18 @@ pub(crate) async fn timers(
         let next = ReconcileMessage::Rebuild { team: id, after: Some(after) };
         app.queue.send(&Message::Reconcile(next), Duration::ZERO).await?;
     }
+    Ok(())
+}
+
+/// Repairs the deadlines of a team's heartbeats.
+async fn deadlines(app: &App, team: TeamId) -> Result<(), ReconcilerError> {
+    let pauses = &app.health.deaf_times();
+    let heartbeats = app.store.heartbeats(team).await?.into_iter().map(Ok);
+    stream::iter(heartbeats)
+        .try_for_each_concurrent(CONCURRENCY, |stored| async move {
+            record_deadline(app, stored.heartbeat.id, pauses).await
+        })
+        .await?;
     Ok(())
 }
 

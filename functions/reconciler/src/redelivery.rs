@@ -13,10 +13,11 @@ use vedette_domain::checks::limits::{ALERT_GRACE, RECONCILE_GRACE};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{CheckId, Partition};
 use vedette_domain::message::{AlertMessage, CheckMessage, MailRequest, Message, ReconcileMessage};
+use vedette_domain::monitor::MonitorRef;
 use vedette_domain::sites::site::Site;
 use vedette_domain::status_pages::{MAILING_LEASE, PUBLICATION_GRACE};
 use vedette_ops::ErrorChain;
-use vedette_runs::{enqueue_timer, record_run};
+use vedette_runs::{enqueue_deadline, enqueue_timer, record_run};
 use vedette_runtime::App;
 use vedette_store::keys::Owner;
 use vedette_store::{DeletedSite, Outstanding, SiteWithTools, StoreError};
@@ -188,6 +189,16 @@ async fn send(app: &App, work: &[Outstanding]) -> Result<(), ReconcilerError> {
             let message = AlertMessage::Unchecked { team: site.team, site: site.id };
             app.queue.send(&Message::Alert(message), Duration::ZERO).await?;
             postpone(app, work, later(UNCHECKED_GRACE)).await?;
+        }
+        Owner::Deadline(partition) => {
+            let Some(stored) = app.store.heartbeat(partition).await? else { return Ok(()) };
+            let Some(timer) = stored.state.timer else { return Ok(()) };
+            enqueue_deadline(app, MonitorRef::from(&stored.heartbeat), timer).await;
+            let look = match timer.fits_a_queue(now) {
+                true => timer.due.max(now).saturating_add(Tool::Heartbeat.limits().run),
+                false => Ok(timer.work_due(Tool::Heartbeat, now)),
+            };
+            postpone(app, work, look.unwrap_or(timer.due)).await?;
         }
         Owner::Tool(partition, tool) => {
             if let Some(next) = send_tool(app, partition, tool).await? {

@@ -9,7 +9,7 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{CheckId, IssueId, Partition, SiteId, TeamId};
 use vedette_domain::sites::settings::Settings;
 use vedette_store::{
-    IssueWithSite, SiteWithTools, Store, StoreError, StoredCheck, TeamWithSettings,
+    IssueWithMonitor, SiteWithTools, Store, StoreError, StoredCheck, TeamWithSettings,
 };
 
 use crate::AccessError;
@@ -125,8 +125,8 @@ impl Caller {
         issue: IssueId,
         permission: Permission,
     ) -> Result<IssueAccess, AccessError> {
-        let stored = store.issue_with_site(issue).await?.ok_or(AccessRefusal::NotFound)?;
-        let team = self.team(store, stored.site.team, permission).await?;
+        let stored = store.issue_with_monitor(issue).await?.ok_or(AccessRefusal::NotFound)?;
+        let team = self.team(store, stored.monitor.team(), permission).await?;
         Ok(IssueAccess { stored, team })
     }
 
@@ -197,7 +197,7 @@ pub struct CheckAccess {
 #[derive(Debug, Clone)]
 pub struct IssueAccess {
     /// The issue with its site, as the table has it.
-    pub stored: IssueWithSite,
+    pub stored: IssueWithMonitor,
     /// The team.
     pub team: TeamWithSettings,
 }

@@ -6,6 +6,7 @@ use vedette_domain::accounts::access::AccessRefusal;
 use vedette_domain::accounts::refusal::{AccountRefusal, SignInRefusal};
 use vedette_domain::alerts::refusal::ChannelRefusal;
 use vedette_domain::checks::on_demand::OnDemandRefusal;
+use vedette_domain::heartbeats::refusal::HeartbeatRefusal;
 use vedette_domain::issues::InvalidTransition;
 use vedette_domain::maintenance::WindowRefusal;
 use vedette_domain::sites::refusal::SiteRefusal;
@@ -43,6 +44,8 @@ pub type AccountError = ActionError<AccountRefusal>;
 pub type ChannelError = ActionError<ChannelRefusal>;
 /// Why a decision about an issue was not carried out.
 pub type DecisionError = ActionError<InvalidTransition>;
+/// Why a heartbeat was not saved.
+pub type HeartbeatError = ActionError<HeartbeatRefusal>;
 /// Why an incident was not saved.
 pub type IncidentError = ActionError<IncidentRefusal>;
 /// Why checks were not ordered.
@@ -64,6 +67,7 @@ pub trait Refusal: Error + 'static {}
 impl Refusal for AccessRefusal {}
 impl Refusal for AccountRefusal {}
 impl Refusal for ChannelRefusal {}
+impl Refusal for HeartbeatRefusal {}
 impl Refusal for IncidentRefusal {}
 impl Refusal for InvalidTransition {}
 impl Refusal for OnDemandRefusal {}

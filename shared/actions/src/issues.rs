@@ -9,9 +9,10 @@ use vedette_domain::issues::Responder;
 use vedette_domain::issues::act::{Act, ActKind};
 use vedette_domain::issues::note::Note;
 use vedette_domain::issues::record::{self, Issue, IssueChange};
+use vedette_domain::monitor::MonitorRef;
 use vedette_runs::enqueue_alert;
 use vedette_runtime::App;
-use vedette_store::{Audit, IssueWithSite, budget, retry_on_conflict};
+use vedette_store::{Audit, IssueWithMonitor, budget, retry_on_conflict};
 
 use crate::{ActionError, DecisionError, Fault};
 
@@ -68,12 +69,13 @@ impl Decision {
 pub async fn decide(
     app: &App,
     team: &Team,
-    IssueWithSite { issue, site, state }: &IssueWithSite,
+    IssueWithMonitor { issue, monitor, state }: &IssueWithMonitor,
     decision: Decision,
     by: By,
 ) -> Result<IssueChange, DecisionError> {
     let now = by.now;
-    let entry = AuditEntry::new(site.team, by, decision.event(issue));
+    let place = MonitorRef::from(monitor);
+    let entry = AuditEntry::new(place.team, by, decision.event(issue));
     let audit = Audit::Entry(&entry);
     let issue = issue.clone();
     let act = decision.act(by);
@@ -91,15 +93,15 @@ pub async fn decide(
     }
     .published_by(team);
     match resolves {
-        false => app.store.commit_issue(site, &change, None, audit).await?,
+        false => app.store.commit_issue(place, &change, None, audit).await?,
         true => {
             let fingerprint = change.after.id.fingerprint();
             let next = state.resolved_by_hand(fingerprint, now);
             let tool = Some((fingerprint.tool(), state, &next));
-            app.store.commit_issue(site, &change, tool, audit).await?;
+            app.store.commit_issue(place, &change, tool, audit).await?;
         }
     }
-    enqueue_alert(app, site, &change).await;
+    enqueue_alert(app, place.team, &change).await;
     Ok(change)
 }
 
@@ -132,8 +134,10 @@ async fn acknowledge_open(
     user: UserId,
     by: By,
 ) -> Result<bool, Fault> {
-    let found = app.store.issue_with_site(id).await?;
-    let Some(read) = found.filter(|found| found.site.team == team.id) else { return Ok(false) };
+    let found = app.store.issue_with_monitor(id).await?;
+    let Some(read) = found.filter(|found| found.monitor.team() == team.id) else {
+        return Ok(false);
+    };
     match decide(app, team, &read, Decision::Acknowledge(user.into()), by).await {
         Ok(_) => Ok(true),
         Err(ActionError::Refused(_)) => Ok(false),

@@ -9,6 +9,7 @@ mod configuration;
 mod copying;
 mod error;
 mod expectations;
+mod heartbeats;
 mod invitations;
 mod issues;
 mod mail;
@@ -34,10 +35,13 @@ pub use checks::order_checks;
 pub use configuration::{Applied, CHANGES_MAX, ChangeError, TeamObjects, make_changes};
 pub use copying::{CopyDone, CopyError, CopyOrder, CopyProgress, copy_teams};
 pub use error::{
-    AccessError, AccountError, ActionError, ChannelError, DecisionError, Fault, IncidentError,
-    OrderError, PageError, SignInError, SiteError, SubscriptionError, WindowError,
+    AccessError, AccountError, ActionError, ChannelError, DecisionError, Fault, HeartbeatError,
+    IncidentError, OrderError, PageError, SignInError, SiteError, SubscriptionError, WindowError,
 };
 pub use expectations::change_expectations;
+pub use heartbeats::{
+    create_heartbeat, create_heartbeat_by_ping, delete_heartbeat, edit_heartbeat, replace_ping_key,
+};
 pub use invitations::{
     OpenInvitation, decline_invitation, hand_over, invite, join_as, join_with_new_account,
     open_invitation, pending_invitations, renew_invitation, withdraw_invitation,

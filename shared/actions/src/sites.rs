@@ -28,6 +28,7 @@ use crate::access::Caller;
 use crate::{AccessError, ActionError, SiteError};
 
 pub use delete::delete_site;
+pub(crate) use delete::outbox_of_deletion;
 pub use update::{pause_site, resume_site, save_site};
 
 /// Refuses what names sites that a team does not have. `new` are those that it did not name before: those may be gone

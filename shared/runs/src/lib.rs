@@ -1,7 +1,9 @@
-//! Saves finished runs. Checks end, issues open and resolve, and timers are set only here.
+//! Saves finished runs and what jobs report. Checks end, issues open and resolve, and timers are set only here.
 //!
 //! [`record_run`] reads what it needs to judge a run, asks other locations about an outage, lets
 //! [`ToolState::apply_run`] decide, and commits.
+
+mod reports;
 
 use std::time::Duration;
 
@@ -19,10 +21,13 @@ use vedette_domain::id::{CheckId, IssueId, TeamId};
 use vedette_domain::issues::InvalidTransition;
 use vedette_domain::issues::record::{IssueChange, IssueEvent, follow};
 use vedette_domain::locations::{HomeStatus, QUESTION_TIMEOUT, Question, Votes};
-use vedette_domain::message::{AlertMessage, CheckMessage, Message};
+use vedette_domain::message::{AlertMessage, CheckMessage, Message, ReconcileMessage};
+use vedette_domain::monitor::MonitorRef;
 use vedette_domain::sites::site::Site;
 use vedette_runtime::App;
 use vedette_store::{Changes, StoreError, StoredCheck, budget, fits_a_unit, retry_on_conflict};
+
+pub use reports::{PingOutcome, Pinged, record_deadline, record_ping};
 
 /// How long another location may check a target, so that its answer arrives while the caller still waits.
 const ANSWER_IN: Duration = QUESTION_TIMEOUT.saturating_sub(Duration::from_secs(1));
@@ -73,8 +78,7 @@ pub async fn record_run(
             let baseline = dns_baseline(app, &state, run.check, finish).await?;
             let closed = app.store.closed_day(&state, run.check).await?;
             let evaluations = run.evaluate(finish, baseline.as_ref(), now);
-            let applied =
-                state.apply_run(run, finish, evaluations, votes, closed.as_ref(), now);
+            let applied = state.apply_run(run, finish, evaluations, votes, closed.as_ref(), now);
             let change = match applied {
                 Ok(change) => packed(app, run, change.with_evidence(evidence, now), finish, now),
                 // The given state may be out of date.
@@ -86,16 +90,12 @@ pub async fn record_run(
             let changes = Changes { site, tools: &tools, issues: &issues, usage: None, now };
             app.store.commit(&changes).await?;
             let [ToolChange { check, timer, .. }] = tools;
-            // The tracker and the issue are written together. If they ever differ, the tracker wins. (After a conflict,
-            // the state that was read is out of date, so a difference means nothing.)
-            for refusal in refused {
-                error!(site = %site.id, check = %check.id, %refusal, "could not change an issue; it stays as it is");
-            }
+            log_refused(&check, refused);
             if let Some(timer) = timer.filter(|timer| !timer.is_far(now)) {
                 enqueue_timer(app, site, run.tool(), timer).await;
             }
             for change in &issues {
-                enqueue_alert(app, site, change).await;
+                enqueue_alert(app, site.team, change).await;
             }
             Ok(Recorded::Saved { check: Box::new(check), issues })
         }
@@ -197,15 +197,36 @@ async fn change_issues(
     Ok((changes, refused))
 }
 
+/// Logs events that the issues do not allow. The tracker and the issue are written together; if they ever differ, the
+/// tracker wins. (After a conflict, the state that was read is out of date, so a difference means nothing.)
+fn log_refused(check: &Check, refused: Vec<InvalidTransition>) {
+    for refusal in refused {
+        error!(check = %check.id, %refusal, "could not change an issue; it stays as it is");
+    }
+}
+
 /// Tells the notifier about a committed change of an issue.
-pub async fn enqueue_alert(app: &App, site: &Site, IssueChange { after, .. }: &IssueChange) {
-    enqueue_issue(app, site.team, after.id).await;
+pub async fn enqueue_alert(app: &App, team: TeamId, IssueChange { after, .. }: &IssueChange) {
+    enqueue_issue(app, team, after.id).await;
 }
 
 /// Tells the notifier that an issue has changed.
 pub async fn enqueue_issue(app: &App, team: TeamId, issue: IssueId) {
     let message = AlertMessage::Issue { team, issue };
     app.enqueue_or_leave(Message::Alert(message), Duration::ZERO).await;
+}
+
+/// Sends the deadline of a heartbeat with its delay. If it lies further ahead than a queue can delay, or cannot be sent
+/// now, the reconciler sends it in time.
+pub async fn enqueue_deadline(app: &App, heartbeat: MonitorRef, timer: Timer) {
+    let (now, due) = (app.clock.now(), timer.due);
+    if !timer.fits_a_queue(now) {
+        return;
+    }
+    let MonitorRef { id: heartbeat, team } = heartbeat;
+    let message = ReconcileMessage::Deadline { team, heartbeat, due };
+    let delay = due.duration_since(now).max(SignedDuration::ZERO).unsigned_abs();
+    app.enqueue_or_leave(Message::Reconcile(message), delay).await;
 }
 
 /// Sends a retry or follow-up with its delay. If it lies further ahead than a queue can delay, or cannot be sent now,

@@ -139,6 +139,12 @@ impl Service {
         if let (None, Some(own)) = (&self.base_url, &self.own_pages) {
             return Some(own);
         }
+        self.pings_base()
+    }
+
+    /// Base address of what jobs ping, without a slash at the end, if there is one. Many programs cannot resolve the name
+    /// that the service's own pages have.
+    pub fn pings_base(&self) -> Option<&str> {
         let base = self.link_base()?.trim_end_matches('/');
         Some(base.strip_suffix("/api/v1").unwrap_or(base))
     }

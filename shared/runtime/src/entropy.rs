@@ -8,6 +8,7 @@ use uuid::Builder;
 use vedette_domain::accounts::account::Secret;
 use vedette_domain::accounts::session::SessionSecret;
 use vedette_domain::alerts::channel::{LinkKey, SigningKey};
+use vedette_domain::heartbeats::team_key::TeamPingKey;
 use vedette_domain::id::{
     ChannelId, ComponentId, IncidentId, SiteId, StatusPageId, TeamId, UserId, WindowId,
 };
@@ -133,6 +134,24 @@ impl Entropy {
     /// When the source fails.
     pub fn link_key(&self) -> Result<LinkKey, EntropyError> {
         Ok(LinkKey::from_random(self.bytes()?))
+    }
+
+    /// The ping key of a team.
+    ///
+    /// # Errors
+    ///
+    /// When the source fails.
+    pub fn ping_key(&self) -> Result<TeamPingKey, EntropyError> {
+        Ok(TeamPingKey::from_random(self.bytes()?))
+    }
+
+    /// Random bits.
+    ///
+    /// # Errors
+    ///
+    /// When the source fails.
+    pub fn number(&self) -> Result<u64, EntropyError> {
+        Ok(u64::from_be_bytes(self.bytes()?))
     }
 
     /// The key that signs a webhook's requests.

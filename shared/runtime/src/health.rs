@@ -153,6 +153,15 @@ impl From<&Ongoing> for Notice {
 pub struct Health {
     ongoing: watch::Sender<Vec<Ongoing>>,
     pauses: watch::Sender<Vec<Pause>>,
+    listening: watch::Sender<Listening>,
+}
+
+/// Since when, and with which gaps, a process listens to pings.
+#[derive(Debug, Clone, Default)]
+struct Listening {
+    /// Until when it is known whether it did; `None` if that is always known.
+    until: Option<Timestamp>,
+    deaf: Vec<Pause>,
 }
 
 impl Health {
@@ -222,6 +231,21 @@ impl Health {
     /// When this process, or an earlier one, did not run: oldest first.
     pub fn pauses(&self) -> Vec<Pause> {
         self.pauses.borrow().clone()
+    }
+
+    /// Records until when it is known whether this process listens to pings, and when it did not.
+    pub fn record_listening(&self, until: Timestamp, deaf: Vec<Pause>) {
+        self.listening.send_replace(Listening { until: Some(until), deaf });
+    }
+
+    /// Whether it is known if pings could arrive until an instant.
+    pub fn has_listened_until(&self, instant: Timestamp) -> bool {
+        self.listening.borrow().until.is_none_or(|until| until >= instant)
+    }
+
+    /// When pings could not arrive, or not be saved: oldest first.
+    pub fn deaf_times(&self) -> Vec<Pause> {
+        self.listening.borrow().deaf.clone()
     }
 
     /// Receives every change of the problems from now on.

@@ -76,13 +76,13 @@ async fn news_for(
     let waiting = |delivery: &DeliveryState| {
         let found = issues.get(&delivery.issue)?;
         let tool = delivery.issue.fingerprint().tool();
-        let ended = EndReason::of(tool, &team.team, &team.settings_for(&found.site));
+        let ended = EndReason::of(tool, &team.team, &team.settings_for_monitor(&found.monitor));
         let (rules, time_scale) = ((&team.team, &team.settings), app.service.time_scale);
-        let policy = AlertPolicy::of(channel, rules, &found.site, ended, time_scale);
+        let policy = AlertPolicy::of(channel, rules, &found.monitor, ended, time_scale);
         let waiting = delivery.waiting(&found.issue, &policy, now)?;
         let subject = AlertSubject {
             issue: &found.issue,
-            site: &found.site,
+            monitor: &found.monitor,
             team: &team.team,
             zone: &team.team.zone,
             acknowledged_by: None,

@@ -10,6 +10,7 @@ use vedette_domain::alerts::missed::MISSED_TIME;
 use vedette_domain::checks::cooldown::outlive_their_site;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::message::{Message, ReconcileMessage};
+use vedette_domain::monitor::Monitor;
 use vedette_runs::enqueue_issue;
 use vedette_runtime::App;
 use vedette_store::{Audit, SiteDeletion, SiteWithTools, StoreError};
@@ -40,11 +41,7 @@ pub async fn delete_site(
         true => None,
         false => Some(store.tags(site.team).await?.without(&site.tags)),
     };
-    let outbox: Vec<_> = issues
-        .iter()
-        .filter(|issue| may_be_unnotified(issue, now))
-        .map(|issue| OutboxEntry::of_deletion(site, issue.clone(), by.actor.user(), now))
-        .collect();
+    let outbox = outbox_of_deletion(&site.clone().into(), &issues, by);
     let event = AuditEvent::SiteDeleted { site: site.id, name: site.name.clone() };
     let entry = AuditEntry::new(site.team, by, event);
     let audit = Audit::Entry(&entry);
@@ -63,6 +60,15 @@ pub async fn delete_site(
     app.enqueue_or_leave(purge, Duration::ZERO).await;
     enqueue_publications(app, team).await;
     Ok(())
+}
+
+/// What channels have to learn about the issues of a deleted site or heartbeat.
+pub(crate) fn outbox_of_deletion(monitor: &Monitor, issues: &[Issue], by: By) -> Vec<OutboxEntry> {
+    issues
+        .iter()
+        .filter(|issue| may_be_unnotified(issue, by.now))
+        .map(|issue| OutboxEntry::of_deletion(monitor, issue.clone(), by.actor.user(), by.now))
+        .collect()
 }
 
 /// Whether a channel may not know yet that an issue is over: the issue is still active, or was resolved recently.

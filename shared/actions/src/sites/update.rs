@@ -146,5 +146,5 @@ async fn outbox(
     let concerned = issues
         .into_iter()
         .filter(|issue| issue.lifecycle.is_active() && is_changed(issue.id.fingerprint().tool()));
-    Ok(concerned.map(|issue| OutboxEntry::of_settings(next, issue, now)).collect())
+    Ok(concerned.map(|issue| OutboxEntry::of_settings(next.team, next.rev, issue, now)).collect())
 }
