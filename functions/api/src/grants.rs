@@ -3,8 +3,9 @@
 
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
-    Audit, Channel, ChannelSecret, Delivery, Directory, Email, Invitation, IssueIndex, Publication,
-    Published, Site, StatusPage, Subscription, Team, Teams, Throttle, Token, TokenUse, User,
+    Audit, Channel, ChannelSecret, Delivery, Directory, Email, Heartbeats, Invitation, IssueIndex,
+    PingKey, Publication, Published, Site, StatusPage, Subscription, Team, Teams, Throttle, Token,
+    TokenUse, User,
 };
 
 /// What every route that knows its callers does, and everything that reading routes do: look up the token and its user,
@@ -79,6 +80,45 @@ pub(crate) const DELETE_SITE: Grant = Grant {
     put: &[Audit, Directory, Site, Team],
     update: &[Publication, Team],
     delete: &[Directory, IssueIndex, Site],
+    ..Grant::NONE
+};
+
+pub(crate) const READ_HEARTBEATS: Grant = Grant { query: &[Heartbeats], ..Grant::NONE };
+
+pub(crate) const CREATE_HEARTBEAT: Grant =
+    Grant { put: &[Audit, Heartbeats, Site], update: &[Team], ..Grant::NONE };
+
+/// A heartbeat that is paused has its issues resolved.
+pub(crate) const UPDATE_HEARTBEAT: Grant = Grant {
+    put: &[Audit, Heartbeats, IssueIndex, Site],
+    delete: &[Heartbeats, IssueIndex],
+    ..Grant::NONE
+};
+
+pub(crate) const DELETE_HEARTBEAT: Grant = Grant {
+    put: &[Audit, Site],
+    update: &[Team],
+    delete: &[Heartbeats, IssueIndex, Site],
+    ..Grant::NONE
+};
+
+pub(crate) const READ_PING_KEY: Grant = Grant { get: &[Heartbeats], ..Grant::NONE };
+
+pub(crate) const REPLACE_PING_KEY: Grant = Grant {
+    get: &[Heartbeats, PingKey],
+    put: &[Audit, Heartbeats, PingKey],
+    delete: &[PingKey],
+    ..Grant::NONE
+};
+
+/// A ping reads a heartbeat with its state and its team, and saves what it reports, with the issues that open or resolve. A
+/// ping to a slug that is unknown may create its heartbeat.
+pub const PING: Grant = Grant {
+    get: &[Heartbeats, PingKey, Site],
+    batch_get: &[Site, Team],
+    put: &[Heartbeats, IssueIndex, Site],
+    update: &[Team, Throttle],
+    delete: &[IssueIndex],
     ..Grant::NONE
 };
 

@@ -1,7 +1,8 @@
 //! Every HTTP route of the API.
 //!
 //! [`ROUTES`] is the table of routes. Each file `src/<resource>/<verb>.rs` contains one route: request, handler,
-//! response. A Lambda function serves one route; on one machine, the process serves all of them.
+//! response. A Lambda function serves one route; on one machine, the process serves all of them. [`answer_ping`] serves
+//! the addresses that jobs ping.
 
 mod audit_log;
 mod channels;
@@ -10,6 +11,7 @@ mod configuration;
 mod events;
 mod expectations;
 mod grants;
+mod heartbeats;
 mod incidents;
 mod invitations;
 mod issues;
@@ -21,6 +23,8 @@ mod metrics;
 mod monitoring;
 mod operator;
 mod outages;
+mod ping_key;
+mod pings;
 mod reports;
 mod router;
 mod routes;
@@ -48,8 +52,9 @@ use vedette_runtime::App;
 
 use self::surface::Context;
 
-pub use grants::EVERY_ROUTE;
+pub use grants::{EVERY_ROUTE, PING};
 pub use operator::Operator;
+pub use pings::{BELOW_PING, PING_FUNCTION, answer_ping};
 pub use reports::performance::DAYS_DEFAULT as PERFORMANCE_DAYS;
 pub use reports::uptime::DAYS_DEFAULT as UPTIME_DAYS;
 pub use router::{FALLBACK, dispatch, named};

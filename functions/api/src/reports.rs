@@ -31,7 +31,7 @@ async fn read(
         to: Some(span.to),
         ..HistoryFilter::default()
     };
-    let days = shown_days(&context.app.store, context.caller.now, access, &filter).await?;
+    let days = shown_days(&context.app.store, context.caller.now, access.into(), &filter).await?;
     Ok((span, days.into_iter().map(|(_, day)| day).collect()))
 }
 

@@ -6,22 +6,22 @@ use vedette_domain::accounts::account::Permission::{
 };
 use vedette_domain::accounts::account::Scope::{
     self, AuditRead, ChannelsRead, ChannelsWrite, ChecksDelete, ChecksRead, ChecksRun,
-    ConfigurationRead, ConfigurationWrite, IssuesRead, IssuesWrite, MembersRead, MembersWrite,
-    MetricsRead, SitesDelete, SitesRead, SitesWrite, TeamsManage, TeamsRead, TeamsWrite,
-    TokensRead, TokensWrite,
+    ConfigurationRead, ConfigurationWrite, HeartbeatsRead, HeartbeatsWrite, IssuesRead,
+    IssuesWrite, MembersRead, MembersWrite, MetricsRead, SitesDelete, SitesRead, SitesWrite,
+    TeamsManage, TeamsRead, TeamsWrite, TokensRead, TokensWrite,
 };
 use vedette_routing::Endpoint::{
-    Channel, Check, Incident, Invitation, Issue, Request, Site, StatusPage, Team, TeamMember,
-    TeamMemberOrSelf, Teams, Window,
+    Channel, Check, Heartbeat, Incident, Invitation, Issue, Request, Site, StatusPage, Team,
+    TeamMember, TeamMemberOrSelf, Teams, Window,
 };
 use vedette_store::Grant;
 
 use crate::surface::{ApiAudience, Endpoint, Route};
 use crate::{
-    audit_log, channels, checks, configuration, events, expectations, grants, incidents,
-    invitations, issues, maintenance_calendar, maintenance_windows, me, members, metrics,
-    monitoring, outages, reports, site_groups, sites, status_pages, teams, time_zone, tokens,
-    user_time_zone,
+    audit_log, channels, checks, configuration, events, expectations, grants, heartbeats,
+    incidents, invitations, issues, maintenance_calendar, maintenance_windows, me, members,
+    metrics, monitoring, outages, ping_key, reports, site_groups, sites, status_pages, teams,
+    time_zone, tokens, user_time_zone,
 };
 
 /// All routes, in the order of the specification, then those that are additions to it. Each has a name, a path, the
@@ -102,6 +102,14 @@ pub const ROUTES: &[Route] = &[
     get("status-pages.get", "/api/v1/teams/{team}/status-pages/{status_page}", SitesRead, StatusPage(View, &status_pages::get::handle)),
     patch("status-pages.update", "/api/v1/teams/{team}/status-pages/{status_page}", SitesWrite, StatusPage(ManageStatusPages, &status_pages::update::handle), &grants::UPDATE_STATUS_PAGE),
     delete("status-pages.delete", "/api/v1/teams/{team}/status-pages/{status_page}", SitesWrite, StatusPage(ManageStatusPages, &status_pages::delete::handle), &grants::DELETE_STATUS_PAGE),
+    read("heartbeats.list", "/api/v1/teams/{team}/heartbeats", HeartbeatsRead, Team(View, &heartbeats::list::handle), &grants::READ_HEARTBEATS),
+    post("heartbeats.create", "/api/v1/teams/{team}/heartbeats", HeartbeatsWrite, Team(ManageSites, &heartbeats::create::handle), &grants::CREATE_HEARTBEAT),
+    get("heartbeats.get", "/api/v1/teams/{team}/heartbeats/{heartbeat}", HeartbeatsRead, Heartbeat(View, &heartbeats::get::handle)),
+    patch("heartbeats.update", "/api/v1/teams/{team}/heartbeats/{heartbeat}", HeartbeatsWrite, Heartbeat(ManageSites, &heartbeats::update::handle), &grants::UPDATE_HEARTBEAT),
+    delete("heartbeats.delete", "/api/v1/teams/{team}/heartbeats/{heartbeat}", HeartbeatsWrite, Heartbeat(ManageSites, &heartbeats::delete::handle), &grants::DELETE_HEARTBEAT),
+    get("heartbeats.runs", "/api/v1/teams/{team}/heartbeats/{heartbeat}/runs", HeartbeatsRead, Heartbeat(View, &heartbeats::runs::handle)),
+    read("ping-key.get", "/api/v1/teams/{team}/ping-key", HeartbeatsRead, Team(View, &ping_key::get::handle), &grants::READ_PING_KEY),
+    put("ping-key.update", "/api/v1/teams/{team}/ping-key", HeartbeatsWrite, Team(ManageSites, &ping_key::update::handle), &grants::REPLACE_PING_KEY),
     get("incidents.list", "/api/v1/teams/{team}/status-pages/{status_page}/incidents", SitesRead, StatusPage(View, &incidents::list::handle)),
     post("incidents.create", "/api/v1/teams/{team}/status-pages/{status_page}/incidents", SitesWrite, StatusPage(WriteIncidents, &incidents::create::handle), &grants::WRITE_INCIDENT),
     get("incidents.get", "/api/v1/teams/{team}/status-pages/{status_page}/incidents/{incident}", SitesRead, Incident(View, &incidents::get::handle)),

@@ -96,6 +96,11 @@ impl Context<'_> {
     pub(crate) fn pages(&self) -> &str {
         self.app.service.pages_base().unwrap_or_else(|| self.links.pages())
     }
+
+    /// The address below which jobs ping.
+    pub(crate) fn pings(&self) -> String {
+        format!("{}/ping", self.app.service.pings_base().unwrap_or_else(|| self.links.pages()))
+    }
 }
 
 impl Surface for Api {

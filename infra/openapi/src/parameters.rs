@@ -7,13 +7,14 @@ use vedette_domain::sites::selector::{SELECTOR_MAX, SELECTOR_PATTERN};
 use vedette_http::paging::{CURSOR_MAX, PAGE_MAX, PER_PAGE_DEFAULT, PER_PAGE_MAX};
 
 /// The path parameters, and what they name.
-const IN_PATHS: [(&str, &str); 9] = [
+const IN_PATHS: [(&str, &str); 10] = [
     ("team", "One of the caller's teams."),
     ("site", "A site of one of the caller's teams."),
     ("check", "A check of a site of one of the caller's teams."),
     ("issue", "An issue of a site of one of the caller's teams."),
     ("channel", "A channel of the team."),
     ("window", "A maintenance window of the team."),
+    ("heartbeat", "A heartbeat of the team."),
     ("status_page", "A status page of the team."),
     ("incident", "An incident of the status page."),
     ("user", "A member of the team."),

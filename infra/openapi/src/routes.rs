@@ -6,6 +6,7 @@ mod checks;
 mod configuration;
 mod events;
 mod expectations;
+mod heartbeats;
 mod incidents;
 mod invitations;
 mod issues;
@@ -16,6 +17,7 @@ mod members;
 mod metrics;
 mod monitoring;
 mod outages;
+mod ping_key;
 mod reports;
 mod site_groups;
 mod sites;
@@ -48,6 +50,8 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         maintenance_windows::operations,
         maintenance_calendar::operations,
         expectations::operations,
+        heartbeats::operations,
+        ping_key::operations,
         status_pages::operations,
         incidents::operations,
         outages::operations,
@@ -77,6 +81,8 @@ pub(crate) fn tags() -> Vec<Value> {
         ("metrics", "A team's sites for Prometheus."),
         ("maintenance-windows", "Times at which problems with sites are expected."),
         ("maintenance-calendar", "A feed of a team's maintenance windows for calendar programs."),
+        ("heartbeats", "Jobs that must report that they have run."),
+        ("ping-key", "The key with which slugs of heartbeats form addresses."),
         ("expectations", "What the status checks of a site expect."),
         ("status-pages", "What people outside a team see of its sites."),
         ("incidents", "What a team tells the readers of a status page about a problem."),

@@ -231,6 +231,35 @@ impl Story {
         self.ask("status-pages.delete", ("gone", "Gone"), &of_page, "", None).await;
     }
 
+    async fn of_heartbeats(&mut self) {
+        let team = self.scene.owner.team.to_string();
+        let of_team = [("team", &*team)];
+        let backup = json!({
+            "name": "Nightly backup",
+            "cron": "30 2 * * *",
+            "time_zone": "Europe/Berlin",
+            "grace_minutes": 30,
+            "tags": ["env:prod"],
+        });
+        let name = ("backup", "A job that runs every night");
+        let added = self.ask("heartbeats.create", name, &of_team, "", Some(backup)).await;
+        let name = ("both", "A period and a cron expression");
+        let both = json!({ "name": "Sync", "period_minutes": 60, "cron": "@hourly" });
+        self.ask("heartbeats.create", name, &of_team, "", Some(both)).await;
+        self.ask("heartbeats.list", ("one", "One heartbeat"), &of_team, "", None).await;
+        let heartbeat = added.pointer("/data/uuid").and_then(Value::as_str).unwrap_or_default();
+        let of_one = [("team", &*team), ("heartbeat", heartbeat)];
+        self.ask("heartbeats.get", ("backup", "Before its first ping"), &of_one, "", None).await;
+        let name = ("longest", "A run may take an hour");
+        let longest = json!({ "longest_run_minutes": 60 });
+        self.ask("heartbeats.update", name, &of_one, "", Some(longest)).await;
+        self.ask("heartbeats.runs", ("none", "The job has not pinged"), &of_one, "", None).await;
+        self.ask("heartbeats.delete", ("gone", "Gone"), &of_one, "", None).await;
+        self.ask("ping-key.get", ("none", "The team has no key"), &of_team, "", None).await;
+        let name = ("random", "A random key");
+        self.ask("ping-key.update", name, &of_team, "", Some(json!({}))).await;
+    }
+
     async fn of_windows(&mut self, team: &str) {
         let of_team = [("team", team)];
         let weekly = json!({
@@ -411,6 +440,7 @@ impl Story {
     async fn of_changes(&mut self, site: &str) {
         let team = self.scene.owner.team.to_string();
         self.of_status_pages(site).await;
+        self.of_heartbeats().await;
         let of_site = [("site", site)];
         self.ask("sites.get", ("shop", "A site with its newest checks"), &of_site, "", None).await;
         let pinned = json!({ "url": "https://shop.example", "pinned": true, "notes": null });
@@ -543,6 +573,7 @@ mod tests {
                 ("status-pages.create", "taken", 422),
                 ("incidents.create", "untitled", 422),
                 ("incidents.update", "silent", 422),
+                ("heartbeats.create", "both", 422),
                 ("expectations.update", "no_body", 422),
                 ("expectations.update", "not_proven", 422),
                 ("sites.update", "no_url", 422),

@@ -1,12 +1,33 @@
 //! The counted days of a site, as far back as its team's history goes.
 
+use std::collections::BTreeMap;
+
 use jiff::{Timestamp, ToSpan};
 use vedette_domain::checks::history::{Day, HistoryFilter};
 use vedette_domain::checks::tool::Tool;
-use vedette_store::Store;
+use vedette_domain::checks::tool_state::ToolState;
+use vedette_domain::id::Partition;
+use vedette_store::{Store, TeamWithSettings};
 
 use crate::access::SiteAccess;
 use crate::error::ApiError;
+
+/// Whose history is read.
+#[derive(Debug, Clone, Copy)]
+pub struct HistoryAccess<'a> {
+    /// The partition of the site or heartbeat.
+    pub partition: Partition,
+    /// The states of its tools.
+    pub tools: &'a BTreeMap<Tool, ToolState>,
+    /// Its team.
+    pub team: &'a TeamWithSettings,
+}
+
+impl<'a> From<&'a SiteAccess> for HistoryAccess<'a> {
+    fn from(SiteAccess { stored, team }: &'a SiteAccess) -> Self {
+        Self { partition: stored.site.id.partition(), tools: &stored.tools, team }
+    }
+}
 
 /// The counted days within the team's retention, open and closed.
 ///
@@ -16,24 +37,25 @@ use crate::error::ApiError;
 pub async fn shown_days(
     store: &Store,
     now: Timestamp,
-    access: &SiteAccess,
+    access: HistoryAccess<'_>,
     filter: &HistoryFilter,
 ) -> Result<Vec<(Tool, Day)>, ApiError> {
-    let retention = access.team.retention(now);
+    let HistoryAccess { partition, tools: states, team } = access;
+    let retention = team.retention(now);
     let today = retention.today;
     let oldest = today.saturating_sub(i64::from(retention.days).days());
-    let tools: Vec<Tool> = Tool::ALL
-        .into_iter()
+    let tools: Vec<Tool> = states
+        .keys()
+        .copied()
         .filter(|tool| filter.tool.is_none_or(|wanted| wanted == *tool))
         .collect();
     let from = filter.from.map_or(oldest, |from| from.max(oldest));
     // A run whose slot is in the first seconds of tomorrow may have begun already.
     let to = filter.to.unwrap_or_else(|| today.saturating_add(1.day()));
-    let partition = access.stored.site.id.partition();
     let mut days = store.days(partition, &tools, from, to).await?;
     // A day that closed between the two reads occurs twice; its item is the newer one.
     for tool in tools {
-        let open = access.stored.tool(tool)?.day.as_ref();
+        let open = states.get(&tool).and_then(|state| state.day.as_ref());
         if let Some(open) = open
             && !days.iter().any(|(other, day)| (*other, day.date) == (tool, open.date))
         {

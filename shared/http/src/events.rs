@@ -10,7 +10,7 @@ use vedette_domain::issues::opening::Opening;
 use vedette_domain::issues::past_tense::past;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::issues::{Responder, TimelineKey};
-use vedette_store::{IndexRow, IssueWithSite, Store, StoreError};
+use vedette_store::{IndexRow, IssueWithMonitor, Store, StoreError};
 
 /// The most events that are listed, the newest ones. Each may need to read an issue.
 pub const EVENTS_MAX: usize = 500;
@@ -73,7 +73,7 @@ pub enum FirstEvent<'a> {
 #[derive(Debug)]
 pub struct TeamEvents {
     events: Vec<TeamEvent>,
-    issues: BTreeMap<IssueId, IssueWithSite>,
+    issues: BTreeMap<IssueId, IssueWithMonitor>,
     /// Whether there are older events that are listed.
     pub has_more: bool,
 }
@@ -113,7 +113,7 @@ impl TeamEvents {
         };
         rows.truncate((newer + count).min(EVENTS_MAX) + 1);
         let ids: Vec<IssueId> = rows.iter().map(|row| row.id).collect();
-        let issues = store.issues_with_sites(ids).await?;
+        let issues = store.issues_with_monitors(ids).await?;
         let mut moments: Vec<Moment> = issues.values().flat_map(|of| moments(&of.issue)).collect();
         moments.sort_unstable_by_key(|moment| Reverse((moment.at, moment.issue, moment.kind)));
         let start = match first {
@@ -138,7 +138,7 @@ impl TeamEvents {
     }
 
     /// The events with their issues and sites.
-    pub fn iter(&self) -> impl Iterator<Item = (&TeamEvent, &IssueWithSite)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&TeamEvent, &IssueWithMonitor)> {
         self.events.iter().filter_map(|event| Some((event, self.issues.get(&event.issue)?)))
     }
 

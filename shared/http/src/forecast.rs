@@ -9,7 +9,7 @@ use vedette_domain::checks::schedule::TimeScale;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::SiteId;
 use vedette_domain::issues::Severity;
-use vedette_domain::sites::site::Site;
+use vedette_domain::monitor::Monitor;
 use vedette_store::{Store, TeamWithSettings};
 
 use crate::error::ApiError;
@@ -20,7 +20,7 @@ use crate::validation::Errors;
 #[derive(Debug)]
 pub struct Forecast {
     /// Its site.
-    pub site: Site,
+    pub monitor: Monitor,
     /// The tool that would find it.
     pub tool: Tool,
     /// Its severity.
@@ -58,7 +58,7 @@ impl Forecast {
         let Some(id) = site else { return Ok(None) };
         let found = store.site(id.partition()).await?.map(|stored| stored.site);
         match found.filter(|site| site.id == id && site.team == team.id()) {
-            Some(site) => Ok(Some(Self { site, tool, severity, at })),
+            Some(site) => Ok(Some(Self { monitor: site.into(), tool, severity, at })),
             None => Err(ApiError::invalid("site", "The selected site is invalid.")),
         }
     }
@@ -71,11 +71,11 @@ impl Forecast {
         team: &TeamWithSettings,
         time_scale: TimeScale,
     ) -> Option<Timestamp> {
-        let Self { ref site, tool, severity, at } = *self;
+        let Self { ref monitor, tool, severity, at } = *self;
         if !channel.is_on() || state.disabled.is_some() {
             return None;
         }
-        let issue = PossibleIssue { site, tool, severity, at };
+        let issue = PossibleIssue { monitor, tool, severity, at };
         channel.would_be_notified_at(issue, (&team.team, &team.settings), time_scale)
     }
 }

@@ -6,8 +6,7 @@ use vedette_domain::checks::history::{HistoryFilter, locate};
 use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
 use vedette_store::Store;
 
-use crate::access::SiteAccess;
-use crate::days::shown_days;
+use crate::days::{HistoryAccess, shown_days};
 use crate::error::ApiError;
 use crate::paging::PageRequest;
 use crate::query::Query;
@@ -43,7 +42,7 @@ pub fn parse_history(query: &Query) -> Result<(HistoryFilter, PageRequest), Vali
 pub async fn history_page(
     store: &Store,
     now: Timestamp,
-    access: &SiteAccess,
+    access: HistoryAccess<'_>,
     filter: &HistoryFilter,
     page: PageRequest,
 ) -> Result<(Vec<Check>, u64), ApiError> {
@@ -51,10 +50,7 @@ pub async fn history_page(
     let days = days.iter().map(|(tool, day)| (*tool, day));
     let located = locate(days, filter, page.offset(), page.limit());
     let checks = match &located.window {
-        Some(window) => {
-            let partition = access.stored.site.id.partition();
-            store.page(partition, &access.stored.tools, filter, window).await?
-        }
+        Some(window) => store.page(access.partition, access.tools, filter, window).await?,
         None => Vec::new(),
     };
     Ok((checks, located.total))

@@ -141,9 +141,9 @@ impl Outages {
         )?;
         let is_cut = stored.len() == READ_MAX
             && stored.last().is_some_and(|oldest| oldest.opened_at >= from);
-        let open = store.issues_with_sites(open(trouble.issues)).await?;
+        let open = store.issues_with_monitors(open(trouble.issues)).await?;
         let open = open.values().filter_map(|of| {
-            let outage = OutageRecord::of(&of.issue, of.site.id)?;
+            let outage = OutageRecord::of(&of.issue, of.monitor.id())?;
             Some(outage.or_ended(of.monitoring_ended_at()))
         });
         // What an issue says is newer than its stored record, which does not have the acknowledgement yet.

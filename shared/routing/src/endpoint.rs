@@ -9,8 +9,8 @@ use vedette_http::error::ApiError;
 use vedette_store::{Store, TeamWithSettings};
 
 use crate::resource::{
-    ChannelAccess, IncidentAccess, InvitationAccess, MemberAccess, StatusPageAccess, TeamsAccess,
-    WindowAccess,
+    ChannelAccess, HeartbeatAccess, IncidentAccess, InvitationAccess, MemberAccess,
+    StatusPageAccess, TeamsAccess, WindowAccess,
 };
 use crate::{Handler, HandlerOutcome, Request, Surface};
 
@@ -44,6 +44,8 @@ pub enum Endpoint<S: Surface> {
     Window(Permission, Of<S, WindowAccess>),
     /// The `{status_page}` of `{team}`.
     StatusPage(Permission, Of<S, StatusPageAccess>),
+    /// The `{heartbeat}` of `{team}`.
+    Heartbeat(Permission, Of<S, HeartbeatAccess>),
     /// The `{incident}` on `{status_page}` of `{team}`.
     Incident(Permission, Of<S, IncidentAccess>),
     /// `{site}`.
@@ -70,6 +72,7 @@ impl<S: Surface> Endpoint<S> {
             | Self::Channel(permission, _)
             | Self::Window(permission, _)
             | Self::StatusPage(permission, _)
+            | Self::Heartbeat(permission, _)
             | Self::Incident(permission, _)
             | Self::Site(permission, _)
             | Self::Check(permission, _)
@@ -91,6 +94,7 @@ impl<S: Surface> Endpoint<S> {
             Self::Channel(_, handler) => handler.path(),
             Self::Window(_, handler) => handler.path(),
             Self::StatusPage(_, handler) => handler.path(),
+            Self::Heartbeat(_, handler) => handler.path(),
             Self::Incident(_, handler) => handler.path(),
             Self::Site(_, handler) => handler.path(),
             Self::Check(_, handler) => handler.path(),
@@ -164,6 +168,10 @@ impl<S: Surface> Endpoint<S> {
             Self::StatusPage(permission, handler) => {
                 let team = team(*permission).await?;
                 handler.call(context, (StatusPageAccess::load(team, request).await?,)).await
+            }
+            Self::Heartbeat(permission, handler) => {
+                let team = team(*permission).await?;
+                handler.call(context, (HeartbeatAccess::load(team, request).await?,)).await
             }
             Self::Incident(permission, handler) => {
                 let team = team(*permission).await?;

@@ -30,8 +30,8 @@ mod serve;
 pub use endpoint::Endpoint;
 pub use handler::{AsyncFunction, Handler, HandlerOutcome};
 pub use resource::{
-    ChannelAccess, IncidentAccess, InvitationAccess, MemberAccess, StatusPageAccess, TeamsAccess,
-    WindowAccess,
+    ChannelAccess, HeartbeatAccess, IncidentAccess, InvitationAccess, MemberAccess,
+    StatusPageAccess, TeamsAccess, WindowAccess,
 };
 pub use serve::serve;
 

@@ -7,14 +7,16 @@ use vedette_domain::accounts::account::{Permission, User};
 use vedette_domain::accounts::invitation::Invitation;
 use vedette_domain::accounts::session::SessionHash;
 use vedette_domain::alerts::channel::Channel;
-use vedette_domain::id::{ChannelId, IncidentId, SiteId, StatusPageId, TeamId, UserId, WindowId};
+use vedette_domain::id::{
+    ChannelId, HeartbeatId, IncidentId, SiteId, StatusPageId, TeamId, UserId, WindowId,
+};
 use vedette_domain::maintenance::MaintenanceWindow;
 use vedette_domain::status_pages::{PageIncident, StatusPage};
 use vedette_http::access::Caller;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::validation::Errors;
-use vedette_store::{ChannelRef, TeamWithSettings};
+use vedette_store::{ChannelRef, StoredHeartbeat, TeamWithSettings};
 
 use crate::Request;
 
@@ -170,6 +172,28 @@ impl StatusPageAccess {
         let id = request.parameters.id("status_page", StatusPageId::parse)?;
         let page = request.app.store.status_page(team.id(), id).await?;
         Ok(Self { page: page.ok_or(ApiError::NotFound)?, team })
+    }
+}
+
+/// A heartbeat of one of the caller's teams.
+#[derive(Debug)]
+pub struct HeartbeatAccess {
+    /// The team.
+    pub team: TeamWithSettings,
+    /// The heartbeat with its state.
+    pub stored: StoredHeartbeat,
+}
+
+impl HeartbeatAccess {
+    pub(crate) async fn load(
+        team: TeamWithSettings,
+        request: Request<'_>,
+    ) -> Result<Self, ApiError> {
+        let id = request.parameters.id("heartbeat", HeartbeatId::parse)?;
+        let found = request.app.store.heartbeat(id.partition()).await?;
+        let is_meant =
+            |found: &StoredHeartbeat| (found.heartbeat.id, found.heartbeat.team) == (id, team.id());
+        Ok(Self { stored: found.filter(is_meant).ok_or(ApiError::NotFound)?, team })
     }
 }
 

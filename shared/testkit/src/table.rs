@@ -11,6 +11,7 @@ use serde_json::{Map, Value, json};
 use vedette_domain::alerts::channel::Channel;
 use vedette_domain::checks::check::Check;
 use vedette_domain::checks::history::block::Block;
+use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::Partition;
 use vedette_domain::sites::settings::Settings;
@@ -193,7 +194,7 @@ fn unpacked(
             });
             ((pk, sk), fields)
         };
-        block.checks_of(Partition(partition)).into_iter().map(row)
+        block.checks_of(Partition(partition), Tool::Status).into_iter().map(row)
     })
 }
 

@@ -15,7 +15,7 @@ pub(crate) async fn handle(context: Context<'_>, access: SiteAccess) -> Result<R
     let orders = order_checks(context.app, &access, asked.as_deref(), context.caller.now).await?;
     let site = &access.stored.site;
     let checks: Vec<_> =
-        orders.iter().map(|order| CheckResource::new(&order.check, site)).collect();
+        orders.iter().map(|order| CheckResource::new(&order.check, Some(site))).collect();
     Ok(accepted(&checks))
 }
 

@@ -8,5 +8,5 @@ use vedette_http::response::{Response, ok};
 use crate::Context;
 
 pub(crate) async fn handle(_: Context<'_>, access: CheckAccess) -> Result<Response, ApiError> {
-    Ok(ok(&CheckResource::new(&access.stored.check, &access.site.stored.site)))
+    Ok(ok(&CheckResource::new(&access.stored.check, Some(&access.site.stored.site))))
 }

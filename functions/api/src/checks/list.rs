@@ -13,8 +13,9 @@ pub(crate) async fn handle(context: Context<'_>, access: SiteAccess) -> Result<R
     let (site, store) = (&access.stored.site, &context.app.store);
     let query = context.query();
     let (filter, page) = parse_history(&query)?;
-    let (checks, total) = history_page(store, context.caller.now, &access, &filter, page).await?;
-    let data: Vec<_> = checks.iter().map(|check| CheckResource::new(check, site)).collect();
+    let (checks, total) =
+        history_page(store, context.caller.now, (&access).into(), &filter, page).await?;
+    let data: Vec<_> = checks.iter().map(|check| CheckResource::new(check, Some(site))).collect();
     let path = context.links.to(&format!("/sites/{}/checks", site.id));
     Ok(paging::page(&data, total, page, &query, &path))
 }

@@ -4,7 +4,7 @@ use vedette_actions::{Decision, decide};
 use vedette_http::access::IssueAccess;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
-use vedette_store::IssueWithSite;
+use vedette_store::IssueWithMonitor;
 
 use super::get;
 use crate::Context;
@@ -16,6 +16,6 @@ pub(super) async fn carry_out(
     decision: Decision,
 ) -> Result<Response, ApiError> {
     let change = decide(context.app, &team.team, &stored, decision, context.caller.by()).await?;
-    let stored = IssueWithSite { issue: change.after, ..stored };
+    let stored = IssueWithMonitor { issue: change.after, ..stored };
     get::handle(context, IssueAccess { stored, team }).await
 }

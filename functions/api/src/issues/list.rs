@@ -30,7 +30,7 @@ pub(crate) async fn handle(
     rows.sort_unstable_by_key(|row| std::cmp::Reverse((row.opened_at, row.id)));
 
     let shown = page.slice(&rows);
-    let mut issues = store.issues_with_sites(shown.iter().map(|row| row.id)).await?;
+    let mut issues = store.issues_with_monitors(shown.iter().map(|row| row.id)).await?;
     let issues: Vec<_> = shown.iter().filter_map(|row| issues.remove(&row.id)).collect();
     let data = show::resources(context, &issues, &teams).await?;
     // An issue whose site was deleted since the index was read is missing, and does not count.
@@ -41,6 +41,8 @@ pub(crate) async fn handle(
 /// Which issues are listed.
 struct Filter {
     status: StatusFilter,
+    /// Whether issues of heartbeats are listed, too.
+    with_heartbeats: bool,
     site: Option<SiteId>,
     tool: Option<Tool>,
     severity: Option<Severity>,
@@ -76,10 +78,16 @@ impl Filter {
             StatusFilter::One(status) => row.status == status,
         };
         status
-            && self.site.is_none_or(|site| row.site == site)
+            && (self.with_heartbeats || row.fingerprint.tool() != Tool::Heartbeat)
+            && self.site.is_none_or(|site| row.monitor == site)
             && self.tool.is_none_or(|tool| row.fingerprint.tool() == tool)
             && self.severity.is_none_or(|severity| row.severity() == severity)
     }
+}
+
+/// Reads what else is listed.
+fn included(text: &str) -> Option<()> {
+    (text == "heartbeats").then_some(())
 }
 
 fn parse(query: &Query) -> Result<(Filter, PageRequest), ValidationError> {
@@ -88,6 +96,7 @@ fn parse(query: &Query) -> Result<(Filter, PageRequest), ValidationError> {
     let status = query.one_of("status", StatusFilter::parse, &mut errors);
     let filter = Filter {
         status: status.unwrap_or(StatusFilter::Active),
+        with_heartbeats: query.one_of("include", included, &mut errors).is_some(),
         site: query.uuid("site", SiteId::parse, &mut errors),
         tool: query.one_of("tool", Tool::parse, &mut errors),
         severity: query.one_of("severity", Severity::parse, &mut errors),

@@ -5,19 +5,21 @@ use std::collections::BTreeMap;
 use vedette_domain::id::TeamId;
 use vedette_http::error::ApiError;
 use vedette_http::resource::{IssueParts, IssueResource};
-use vedette_store::{IssueWithSite, TeamWithSettings};
+use vedette_store::{IssueWithMonitor, TeamWithSettings};
 
 use crate::Context;
 
 /// The resources of issues, in their order.
 pub(super) async fn resources(
     context: Context<'_>,
-    issues: &[IssueWithSite],
+    issues: &[IssueWithMonitor],
     teams: &BTreeMap<TeamId, TeamWithSettings>,
 ) -> Result<Vec<IssueResource>, ApiError> {
     let store = &context.app.store;
-    let shown: Vec<_> =
-        issues.iter().filter_map(|found| Some((found, teams.get(&found.site.team)?))).collect();
+    let shown: Vec<_> = issues
+        .iter()
+        .filter_map(|found| Some((found, teams.get(&found.monitor.team())?)))
+        .collect();
     let pointers: Vec<_> = shown
         .iter()
         .flat_map(|(found, team)| {

@@ -68,7 +68,7 @@ pub(crate) async fn handle(
 
     let mut issues: BTreeMap<(SiteId, Severity), u32> = BTreeMap::new();
     for issue in &trouble.issues {
-        *issues.entry((issue.site, issue.severity())).or_default() += 1;
+        *issues.entry((issue.monitor, issue.severity())).or_default() += 1;
     }
     let sites: Vec<_> = rows
         .iter()

@@ -108,6 +108,7 @@ const fn component(tool: Tool) -> &'static str {
         Tool::Dns => "Dns",
         Tool::BrokenLinks => "BrokenLinks",
         Tool::Performance => "Performance",
+        Tool::Heartbeat => "Heartbeat",
     }
 }
 

@@ -83,6 +83,12 @@ fn list(schemas: &mut Schemas) -> Operation {
         parameters::query("tool", "Only this tool.", &schemas.of::<Tool>()),
         parameters::query("severity", "Only this severity.", &schemas.of::<Severity>()),
     ];
+    query.push(parameters::query(
+        "include",
+        "An addition to the specification: `heartbeats` also lists the issues of heartbeats, which \
+         are left out otherwise.",
+        &json!({ "type": "string", "enum": ["heartbeats"] }),
+    ));
     query.extend(parameters::of_pages());
     Operation {
         route: "issues.list",

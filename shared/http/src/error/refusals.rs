@@ -7,6 +7,7 @@ use vedette_domain::accounts::access::AccessRefusal;
 use vedette_domain::accounts::refusal::{AccountRefusal, SignInRefusal};
 use vedette_domain::alerts::refusal::ChannelRefusal;
 use vedette_domain::checks::on_demand::OnDemandRefusal;
+use vedette_domain::heartbeats::refusal::HeartbeatRefusal;
 use vedette_domain::issues::InvalidTransition;
 use vedette_domain::maintenance::WindowRefusal;
 use vedette_domain::rate_limit::retry_after;
@@ -133,6 +134,19 @@ impl From<WindowRefusal> for ApiError {
             WindowRefusal::TooLong | WindowRefusal::UnknownSite => "sites",
             WindowRefusal::SitesAndSelector => "selector",
             WindowRefusal::Over | WindowRefusal::OffRule => "starts_at",
+        };
+        Self::invalid(field, refusal.to_string())
+    }
+}
+
+impl From<HeartbeatRefusal> for ApiError {
+    fn from(refusal: HeartbeatRefusal) -> Self {
+        let field = match refusal {
+            HeartbeatRefusal::Invalid(error) => return error.into(),
+            HeartbeatRefusal::TooMany => "heartbeat",
+            HeartbeatRefusal::SlugTaken => "slug",
+            HeartbeatRefusal::KeyTaken => "ping_uuid",
+            HeartbeatRefusal::TeamKeyTaken => "ping_key",
         };
         Self::invalid(field, refusal.to_string())
     }

@@ -28,7 +28,7 @@ pub struct CheckResource {
     automatic: bool,
     /// Why an automatic check ran; null for an on-demand check.
     run_reason: Option<RunReason>,
-    /// The site that was checked; null within a site whose texts are very long.
+    /// The site that was checked; null within a site whose texts are very long, and for the check of a heartbeat.
     site: Option<SiteSummary>,
     /// What the tool found; null if the check is not completed.
     #[cfg_attr(feature = "schema", schemars(with = "Option<ToolResult>"))]
@@ -82,15 +82,15 @@ impl From<&Site> for SiteSummary {
 }
 
 impl CheckResource {
-    /// A check of a site.
-    pub fn new(check: &Check, site: &Site) -> Self {
+    /// A check of a site, or of a heartbeat, which is no site.
+    pub fn new(check: &Check, site: Option<&Site>) -> Self {
         Self {
             uuid: check.id,
             tool: check.id.tool(),
             status: check.status,
             automatic: check.id.is_automatic(),
             run_reason: check.id.trigger().reason(),
-            site: Some(SiteSummary::from(site)),
+            site: site.map(SiteSummary::from),
             result: check.result.clone(),
             error: check.error.clone(),
             unmet: check.unmet.clone(),

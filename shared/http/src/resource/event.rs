@@ -7,9 +7,9 @@ use serde::Serialize;
 use vedette_domain::accounts::account::User;
 use vedette_domain::id::{IssueId, UserId};
 use vedette_domain::issues::Severity;
-use vedette_store::IssueWithSite;
+use vedette_store::IssueWithMonitor;
 
-use super::{SiteSummary, UserResource, wire_time};
+use super::{HeartbeatSummary, SiteSummary, UserResource, wire_time};
 use crate::events::{TeamEvent, TeamEventKind};
 
 /// An issue that opened, or that was resolved.
@@ -23,8 +23,12 @@ pub struct TeamEventResource<'a> {
     event: TeamEventKind,
     /// The issue.
     issue_uuid: IssueId,
-    /// The site of the issue.
-    site: SiteSummary,
+    /// The site of the issue; null if it is about a heartbeat.
+    site: Option<SiteSummary>,
+    /// The heartbeat of the issue. Omitted for the issue of a site.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "HeartbeatSummary", default))]
+    heartbeat: Option<HeartbeatSummary>,
     /// How severe the issue is.
     severity: Severity,
     /// What is wrong, or what was wrong, for people.
@@ -39,14 +43,15 @@ impl<'a> TeamEventResource<'a> {
     /// An event with its issue.
     pub fn new(
         event: &'a TeamEvent,
-        IssueWithSite { issue, site, .. }: &IssueWithSite,
+        IssueWithMonitor { issue, monitor, .. }: &IssueWithMonitor,
         users: &BTreeMap<UserId, User>,
     ) -> Self {
         Self {
             timestamp: event.at,
             event: event.kind,
             issue_uuid: event.issue,
-            site: SiteSummary::from(site),
+            site: monitor.site().map(SiteSummary::from),
+            heartbeat: monitor.heartbeat().map(HeartbeatSummary::from),
             severity: issue.severity(),
             summary: &event.summary,
             seconds: event.lasted.map(|lasted| lasted.as_secs()),

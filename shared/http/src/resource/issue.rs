@@ -16,9 +16,12 @@ use vedette_domain::issues::record::Issue;
 use vedette_domain::issues::{
     Fingerprint, IssueStatus, Lifecycle, Responder, Severity, TimelineEntry, TimelineKey,
 };
-use vedette_store::{IssueWithSite, TeamWithSettings};
+use vedette_store::{IssueWithMonitor, TeamWithSettings};
 
-use super::{CheckResource, Links, SiteResource, UserResource, wire_time, wire_time_or_null};
+use super::{
+    CheckResource, HeartbeatSummary, Links, SiteResource, UserResource, wire_time,
+    wire_time_or_null,
+};
 
 /// An issue.
 #[derive(Debug, Clone, Serialize)]
@@ -28,8 +31,9 @@ pub struct IssueResource {
     uuid: IssueId,
     /// The team of the site.
     team_uuid: TeamId,
-    /// The tool that found the problem.
+    /// The tool that found the problem; `heartbeat` for the issue of a heartbeat.
     #[serde(rename = "type")]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "any_tool"))]
     tool: Tool,
     /// The state of the issue.
     status: IssueStatus,
@@ -42,8 +46,12 @@ pub struct IssueResource {
     /// What was measured when the issue opened.
     #[cfg_attr(feature = "schema", schemars(with = "Option<serde_json::Map<String, Value>>"))]
     context: Value,
-    /// The site, without its latest checks.
-    site: SiteResource,
+    /// The site, without its latest checks; null if the issue is about a heartbeat.
+    site: Option<SiteResource>,
+    /// An addition to the specification: the heartbeat that the issue is about. Omitted for the issue of a site.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "HeartbeatSummary", default))]
+    heartbeat: Option<HeartbeatSummary>,
     /// The last automatic check that was evaluated; null after it has expired.
     check: Option<CheckResource>,
     /// The check before it.
@@ -82,6 +90,12 @@ pub struct IssueResource {
     updated_at: Timestamp,
 }
 
+/// All tools, with that of heartbeats.
+#[cfg(feature = "schema")]
+fn any_tool(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    schemars::json_schema!({ "type": "string", "enum": Tool::WITH_HEARTBEAT })
+}
+
 /// Something that happened to an issue.
 #[derive(Debug, Clone, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TimelineEntry"))]
@@ -116,9 +130,9 @@ struct NoteResource {
 /// Everything that is needed to show an issue.
 #[derive(Debug, Clone, Copy)]
 pub struct IssueParts<'a> {
-    /// The issue with its site and tool.
-    pub found: &'a IssueWithSite,
-    /// The site's team.
+    /// The issue with its site or heartbeat, and its tool.
+    pub found: &'a IssueWithMonitor,
+    /// Its team.
     pub team: &'a TeamWithSettings,
     /// Checks that [`IssueResource::checks`] names; purged ones are missing.
     pub checks: &'a BTreeMap<CheckId, Check>,
@@ -129,8 +143,8 @@ pub struct IssueParts<'a> {
 impl IssueResource {
     /// The check that the issue was last evaluated with, and the previous one. While an issue is active they change
     /// with its tool; the last transition freezes them.
-    fn pointers(found: &IssueWithSite) -> [Option<CheckPointer>; 2] {
-        let IssueWithSite { issue, state, .. } = found;
+    fn pointers(found: &IssueWithMonitor) -> [Option<CheckPointer>; 2] {
+        let IssueWithMonitor { issue, state, .. } = found;
         match issue.lifecycle.is_active() {
             true => state.compared(issue.id.fingerprint()),
             false => [issue.check, issue.previous_check],
@@ -138,14 +152,14 @@ impl IssueResource {
     }
 
     /// Where to read the checks that are shown with the issue.
-    pub fn checks(found: &IssueWithSite) -> impl Iterator<Item = CheckSource> {
+    pub fn checks(found: &IssueWithMonitor) -> impl Iterator<Item = CheckSource> {
         // Only completed checks are evaluated.
         let completed = Self::pointers(found).into_iter().flatten().map(Latest::completed);
         completed.map(|check| found.state.source(check))
     }
 
     /// The check that the issue was last evaluated with.
-    pub fn judged_by(found: &IssueWithSite) -> Option<CheckId> {
+    pub fn judged_by(found: &IssueWithMonitor) -> Option<CheckId> {
         let [judged_by, _] = Self::pointers(found);
         judged_by.map(|check| check.id)
     }
@@ -161,11 +175,11 @@ impl IssueResource {
     /// Builds the issue with everything that is shown with it.
     pub fn new(parts: IssueParts<'_>, links: &Links) -> Self {
         let IssueParts { found, team, .. } = parts;
-        let IssueWithSite { issue, site, .. } = found;
+        let IssueWithMonitor { issue, monitor, .. } = found;
         let fingerprint = issue.id.fingerprint();
         let [check, previous] = Self::pointers(found).map(|pointer| {
             let check = parts.checks.get(&pointer?.id)?;
-            Some(CheckResource::new(check, site))
+            Some(CheckResource::new(check, monitor.site()))
         });
         let user = |id: UserId| parts.users.get(&id).map(UserResource::from);
         let acknowledged = issue.lifecycle.acknowledgement();
@@ -186,14 +200,15 @@ impl IssueResource {
             judged_by.and_then(|pointer| parts.checks.get(&pointer.id)?.completed_at);
         Self {
             uuid: issue.id,
-            team_uuid: site.team,
+            team_uuid: monitor.team(),
             tool: fingerprint.tool(),
             status: issue.status(),
             severity: issue.severity(),
             fingerprint,
             summary: issue.summary.clone(),
             context: issue.context.clone(),
-            site: SiteResource::new(site, team, links),
+            site: monitor.site().map(|site| SiteResource::new(site, team, links)),
+            heartbeat: monitor.heartbeat().map(HeartbeatSummary::from),
             check,
             previous_check: previous,
             acknowledged_by: acknowledged.and_then(|taken| user(taken.by.member()?)),

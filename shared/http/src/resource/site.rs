@@ -140,7 +140,7 @@ impl SiteResource {
         let latest = Tool::ALL.into_iter().map(|tool| {
             let newest = stored.tools.get(&tool).and_then(ToolState::latest);
             let check = newest.and_then(|newest| checks.get(&newest.id()));
-            (tool, check.map(|check| CheckResource::new(check, &stored.site)))
+            (tool, check.map(|check| CheckResource::new(check, Some(&stored.site))))
         });
         let mut shown = Self { latest_checks: Some(latest.collect()), ..self };
         for max in [LISTED_MAX / 4, 0] {
