@@ -7,8 +7,8 @@ use maud::{Markup, PreEscaped, html};
 use url::form_urlencoded;
 use vedette_domain::accounts::account::User;
 use vedette_domain::accounts::audit::{
-    AUDIT_LIFETIME, Actor, AuditEntry, AuditEvent, ChannelChange, Difference, IncidentChange,
-    IssueDecision, PageChange, WindowChange,
+    AUDIT_LIFETIME, Actor, AuditEntry, AuditEvent, ChannelChange, Difference, HeartbeatChange,
+    IncidentChange, IssueDecision, PageChange, WindowChange,
 };
 use vedette_domain::alerts::channel::Channel;
 use vedette_domain::alerts::link;
@@ -198,6 +198,10 @@ fn what(
         AuditEvent::MaintenanceWindow { name, change } => {
             html! { (of_window(*change)) " " (called(name)) }
         }
+        AuditEvent::Heartbeat { name, change, .. } => {
+            html! { (of_heartbeat(*change)) " " (called(name)) }
+        }
+        AuditEvent::PingKeyReplaced => html! { "Replaced the ping key of the team" },
         AuditEvent::StatusPage { name, change } => html! { (of_page(*change)) " " (called(name)) },
         AuditEvent::Component { page, name, change, .. } => html! {
             @match change {
@@ -229,6 +233,16 @@ const fn of_channel(change: ChannelChange) -> &'static str {
         ChannelChange::Disabled => "Disabled the channel",
         ChannelChange::KeyRotated => "Replaced the signing key of the channel",
         ChannelChange::Removed => "Removed the channel",
+    }
+}
+
+const fn of_heartbeat(change: HeartbeatChange) -> &'static str {
+    match change {
+        HeartbeatChange::Added => "Added the heartbeat",
+        HeartbeatChange::Edited => "Edited the heartbeat",
+        HeartbeatChange::Paused => "Paused the heartbeat",
+        HeartbeatChange::Resumed => "Resumed the heartbeat",
+        HeartbeatChange::Removed => "Deleted the heartbeat",
     }
 }
 

@@ -2,6 +2,7 @@
 
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
+use vedette_domain::alerts::link;
 use vedette_domain::id::TeamId;
 use vedette_domain::time;
 use vedette_http::error::ApiError;
@@ -9,7 +10,7 @@ use vedette_http::events::{EVENTS_MAX, FirstEvent, TeamEvent, TeamEventKind, Tea
 use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_http::validation::Errors;
-use vedette_store::{IssueWithSite, TeamWithSettings};
+use vedette_store::{IssueWithMonitor, TeamWithSettings};
 
 use crate::clock::Clock;
 use crate::layout::{Heading, NavTab};
@@ -49,8 +50,8 @@ fn content(team: TeamId, events: &TeamEvents, page: u64, clock: Clock<'_>) -> Ma
     }
 }
 
-fn row(event: &TeamEvent, of: &IssueWithSite, clock: Clock<'_>) -> Markup {
-    let IssueWithSite { issue, site, .. } = of;
+fn row(event: &TeamEvent, of: &IssueWithMonitor, clock: Clock<'_>) -> Markup {
+    let IssueWithMonitor { issue, monitor, .. } = of;
     let (look, what) = match (event.kind, event.by) {
         (TeamEventKind::Resolved, None) => (Look::Up, "Resolved"),
         (TeamEventKind::Resolved, Some(_)) => (Look::Up, "Resolved manually"),
@@ -60,9 +61,9 @@ fn row(event: &TeamEvent, of: &IssueWithSite, clock: Clock<'_>) -> Markup {
         li.w {
             (look.pill(what))
             div.grow {
-                a href={ "/issues/" (issue.id) } { bdi { (words::named(&event.summary, site)) } }
+                a href={ "/issues/" (issue.id) } { bdi { (words::named(&event.summary, monitor)) } }
                 p.quiet.small {
-                    a.quiet href={ "/sites/" (site.id) } { bdi { (site.name) } }
+                    a.quiet href=(link::monitor("", monitor)) { bdi { (monitor.name()) } }
                     @if let Some(lasted) = event.lasted { " · " (time::duration(lasted)) }
                 }
             }

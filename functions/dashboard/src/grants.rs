@@ -2,19 +2,31 @@
 
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
-    Audit, Channel, ChannelSecret, Delivery, Directory, Email, Invitation, IssueIndex, Publication,
-    Published, Session, SignIn, Site, StatusPage, Subscription, Team, Teams, Throttle, Token,
-    TokenUse, User,
+    Audit, Channel, ChannelSecret, Delivery, Directory, Email, Heartbeats, Invitation, IssueIndex,
+    PingKey, Publication, Published, Session, SignIn, Site, StatusPage, Subscription, Team, Teams,
+    Throttle, Token, TokenUse, User,
 };
 
 /// What pages show. A signed-in user sees what the API shows, the team's channels, members and audit log, and their own
 /// tokens. A visitor with the link from an email sees its channel or subscription, and an invited person sees the team.
 /// Only request counts are written.
 pub const READ_GRANT: Grant = Grant {
-    get: &[Channel, Invitation, Published, Session, SignIn, Site, StatusPage, Subscription, User],
+    get: &[
+        Channel,
+        Heartbeats,
+        Invitation,
+        Published,
+        Session,
+        SignIn,
+        Site,
+        StatusPage,
+        Subscription,
+        User,
+    ],
     batch_get: &[Delivery, Site, Team, Token, TokenUse, User],
     query: &[
-        Audit, Channel, Delivery, Directory, IssueIndex, Session, Site, StatusPage, Team, User,
+        Audit, Channel, Delivery, Directory, Heartbeats, IssueIndex, Session, Site, StatusPage,
+        Team, User,
     ],
     update: &[Throttle],
     ..Grant::NONE
@@ -24,7 +36,7 @@ pub const READ_GRANT: Grant = Grant {
 /// where alerts go, manage status pages and their incidents, and confirm or unsubscribe an address. No form here writes a
 /// token or a user, lets anybody in, or reads a channel's secrets.
 pub const WRITE_GRANT: Grant = Grant {
-    get: &[Channel, Session, Site, StatusPage, Subscription, Team],
+    get: &[Channel, Heartbeats, PingKey, Session, Site, StatusPage, Subscription, Team],
     batch_get: &[Delivery, Site, Team, User],
     query: &[Channel, Delivery, Directory, IssueIndex, Site, StatusPage, User],
     put: &[
@@ -33,7 +45,9 @@ pub const WRITE_GRANT: Grant = Grant {
         ChannelSecret,
         Delivery,
         Directory,
+        Heartbeats,
         IssueIndex,
+        PingKey,
         Publication,
         Published,
         Site,
@@ -46,7 +60,9 @@ pub const WRITE_GRANT: Grant = Grant {
         Channel,
         ChannelSecret,
         Directory,
+        Heartbeats,
         IssueIndex,
+        PingKey,
         Published,
         Site,
         StatusPage,

@@ -20,6 +20,7 @@ use vedette_domain::accounts::account::{Permission, Role, User};
 use vedette_domain::accounts::team::Team;
 use vedette_domain::alerts::compose::{self, AlertSubject};
 use vedette_domain::alerts::due::News;
+use vedette_domain::alerts::link;
 use vedette_domain::alerts::notification::{Notification, NotificationOutcome};
 use vedette_domain::alerts::{Alert, Fact};
 use vedette_domain::id::{ChannelId, IssueId, UserId};
@@ -29,13 +30,13 @@ use vedette_domain::issues::opening::Opening;
 use vedette_domain::issues::past_tense::past;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::issues::{Fingerprint, IssueStatus, Problem, Severity};
-use vedette_domain::sites::site::Site;
+use vedette_domain::monitor::Monitor;
 use vedette_domain::time;
 use vedette_http::access::IssueAccess;
 use vedette_http::error::ApiError;
 use vedette_http::resource::IssueResource;
 use vedette_http::response::Response;
-use vedette_store::{IndexRow, IssueWithSite, TeamWithSettings};
+use vedette_store::{IndexRow, IssueWithMonitor, TeamWithSettings};
 
 use self::found::Found;
 use crate::clock::Clock;
@@ -90,7 +91,7 @@ pub(crate) async fn acknowledge(
     let by = context.member()?.caller.user.id;
     let answer = carry_out(context, &access, Decision::Acknowledge(by.into())).await?;
     if field(context.body, "then") == "list" && answer.status() == StatusCode::SEE_OTHER {
-        let team = access.stored.site.team;
+        let team = access.stored.monitor.team();
         return layout::redirect(&format!("/teams/{team}?notice=acknowledged"));
     }
     Ok(answer)
@@ -211,8 +212,9 @@ async fn page(
     status: StatusCode,
     shown: &Shown,
 ) -> Result<Response, ApiError> {
-    let site = &access.stored.site;
-    let role = context.member()?.caller.role_in(site.team)?;
+    let monitor = &access.stored.monitor;
+    let team = monitor.team();
+    let role = context.member()?.caller.role_in(team)?;
     let clock = context.clock(Some(&access.team.team));
     let (users, found) = futures::try_join!(
         context.app.store.users(people(&access.stored.issue)),
@@ -222,11 +224,15 @@ async fn page(
     let content = content(&view, shown);
     let issue = &access.stored.issue;
     let is_critical = issue.lifecycle.is_active() && issue.severity() == Severity::Critical;
+    let kind = match monitor {
+        Monitor::Site(_) => ("Sites", "", NavTab::Sites),
+        Monitor::Heartbeat(_) => ("Heartbeats", "/heartbeats", NavTab::Heartbeats),
+    };
     let heading = Heading::within(&*view.title)
         .about_one(if is_critical { TabState::Down } else { TabState::Up })
-        .below(format!("/teams/{}", site.team), "Sites")
-        .below(format!("/sites/{}", site.id), &site.name);
-    Ok(layout::team_page(context, (&access.team.team, NavTab::Sites), status, heading, &content))
+        .below(format!("/teams/{team}{}", kind.1), kind.0)
+        .below(link::monitor("", monitor), monitor.name());
+    Ok(layout::team_page(context, (&access.team.team, kind.2), status, heading, &content))
 }
 
 /// The people whom the page of an issue names.
@@ -237,11 +243,11 @@ fn people(issue: &Issue) -> Vec<UserId> {
 
 /// The page of an issue.
 struct IssueView<'a> {
-    stored: &'a IssueWithSite,
+    stored: &'a IssueWithMonitor,
     issue: &'a Issue,
     /// Its last opening.
     problem: Problem,
-    site: &'a Site,
+    monitor: &'a Monitor,
     team: &'a Team,
     users: &'a BTreeMap<UserId, User>,
     /// Its evidence, openings, notifications and checks.
@@ -263,11 +269,11 @@ impl<'a> IssueView<'a> {
         role: Role,
         clock: Clock<'a>,
     ) -> Self {
-        let (issue, site) = (&access.stored.issue, &access.stored.site);
+        let (issue, monitor) = (&access.stored.issue, &access.stored.monitor);
         let name = |user: UserId| users.get(&user).map(|user| user.name.as_str());
         let subject = AlertSubject {
             issue,
-            site,
+            monitor,
             team: &access.team.team,
             zone: clock.zone,
             acknowledged_by: issue
@@ -292,14 +298,14 @@ impl<'a> IssueView<'a> {
         let shown = ["Severity", "Team", "Since", "Until", "Duration", "Failed checks"];
         facts.retain(|fact| !shown.contains(&fact.label));
         let may_act = role.grants(Permission::RunChecks);
-        let title = words::headline(issue, site, clock.now);
+        let title = words::headline(issue, monitor, clock.now);
         let team = &access.team.team;
         let (stored, problem) = (&access.stored, access.stored.problem());
         Self {
             stored,
             issue,
             problem,
-            site,
+            monitor,
             team,
             users,
             found,
@@ -362,7 +368,7 @@ fn hero(view: &IssueView<'_>) -> Markup {
     let problem = view.problem;
     let since = problem.began_at;
     html! {
-        @if issue.lifecycle.is_active() { (maintenance::notice(view.team, view.site, clock)) }
+        @if issue.lifecycle.is_active() { (maintenance::notice(view.team, (view.monitor.id(), view.monitor.tags()), clock)) }
         section class={ "hero tint " (look.class()) } {
             div.row {
                 (look::issue(issue.status(), issue.severity()))
@@ -449,7 +455,7 @@ fn reopenings(view: &IssueView<'_>) -> Markup {
                                     (time::duration(problem.lasted(clock.now)))
                                     @if problem.ended_at.is_none() { " so far" }
                                 }
-                                td { bdi { (words::named(&said(problem), view.site)) } }
+                                td { bdi { (words::named(&said(problem), view.monitor)) } }
                             }
                         }
                     }
@@ -460,14 +466,14 @@ fn reopenings(view: &IssueView<'_>) -> Markup {
 }
 
 fn details(view: &IssueView<'_>) -> Markup {
-    let site = view.site;
+    let monitor = view.monitor;
     html! {
         section.card {
-            header { h2 { "Site" } }
+            header { h2 { @match monitor { Monitor::Site(_) => "Site", Monitor::Heartbeat(_) => "Heartbeat" } } }
             div.in.stack.gs {
-                p { a href={ "/sites/" (site.id) } { bdi { (site.name) } } }
-                p.small { (link_out(&site.url)) }
-                @if let Some(notes) = &site.notes { p.quote.text { (notes) } }
+                p { a href=(link::monitor("", monitor)) { bdi { (monitor.name()) } } }
+                @if let Some(site) = monitor.site() { p.small { (link_out(&site.url)) } }
+                @if let Some(notes) = monitor.notes() { p.quote.text { (notes) } }
             }
         }
         (notifications(view))
@@ -529,7 +535,15 @@ mod tests {
             let opened_at = Timestamp::from_second(second).expect("a timestamp");
             let id = IssueId::new(site, fingerprint, opened_at);
             let resolved_at = None;
-            IndexRow { id, site, fingerprint, chosen_severity, status, opened_at, resolved_at }
+            IndexRow {
+                id,
+                monitor: site,
+                fingerprint,
+                chosen_severity,
+                status,
+                opened_at,
+                resolved_at,
+            }
         };
         let sorted = [
             issue(StatusDown, None, Open, 2),

@@ -188,6 +188,7 @@ pub(crate) fn page(
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NavTab {
     Sites,
+    Heartbeats,
     Issues,
     Events,
     StatusPages,
@@ -200,8 +201,9 @@ pub(crate) enum NavTab {
 
 impl NavTab {
     /// The tabs below the app bar. The other entries are next to the settings.
-    const TABS: [Self; 6] = [
+    const TABS: [Self; 7] = [
         Self::Sites,
+        Self::Heartbeats,
         Self::Issues,
         Self::Events,
         Self::StatusPages,
@@ -212,6 +214,7 @@ impl NavTab {
     const fn word(self) -> &'static str {
         match self {
             Self::Sites => "Sites",
+            Self::Heartbeats => "Heartbeats",
             Self::Issues => "Issues",
             Self::Events => "Events",
             Self::Settings => "Settings",
@@ -226,6 +229,7 @@ impl NavTab {
     fn path(self, team: TeamId) -> String {
         match self {
             Self::Sites => format!("/teams/{team}"),
+            Self::Heartbeats => format!("/teams/{team}/heartbeats"),
             Self::Issues => format!("/teams/{team}/issues"),
             Self::Events => format!("/teams/{team}/events"),
             Self::Settings => format!("/teams/{team}/settings"),

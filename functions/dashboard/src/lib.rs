@@ -15,6 +15,7 @@ mod cross_origin;
 mod events;
 mod form;
 mod grants;
+mod heartbeats;
 mod issues;
 mod layout;
 mod look;

@@ -278,6 +278,7 @@ pub(crate) fn tool(tool: Tool) -> Markup {
             r#"<path d="M6.8 9.2a2.6 2.6 0 0 0 3.7 0l2.2-2.2A2.6 2.6 0 1 0 9 3.3l-.8.8M9.2 6.8a2.6 2.6 0 0 0-3.7 0L3.3 9A2.6 2.6 0 1 0 7 12.7l.8-.8"/>"#,
         ),
         Tool::Performance => Icon::Plan.shape(),
+        Tool::Heartbeat => Icon::Clock.shape(),
     }
 }
 

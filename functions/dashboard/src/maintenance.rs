@@ -9,9 +9,10 @@ use maud::{Markup, html};
 use vedette_actions::{add_window, delete_window, edit_window, end_window};
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::accounts::team::Team;
-use vedette_domain::id::TeamId;
+use vedette_domain::id::{MonitorId, TeamId};
 use vedette_domain::maintenance::{MaintenanceWindow, NewWindow, WindowEdit};
 use vedette_domain::sites::site::Site;
+use vedette_domain::sites::tag::Tags;
 use vedette_domain::time;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
@@ -278,14 +279,20 @@ fn covered(window: &MaintenanceWindow, sites: &[DirectoryRow]) -> Markup {
     }
 }
 
-/// Until when a site is in maintenance, if it is.
-pub(crate) fn until(team: &Team, site: &Site, clock: Clock<'_>) -> Option<Timestamp> {
-    team.windows.until(site.id, &site.tags, clock.now, clock.now)
+/// Until when a site or heartbeat is in maintenance, if it is.
+pub(crate) fn until(
+    team: &Team,
+    (id, tags): (MonitorId, &Tags),
+    clock: Clock<'_>,
+) -> Option<Timestamp> {
+    team.windows.until(id, tags, clock.now, clock.now)
 }
 
-/// Says that a site is in maintenance, if it is.
-pub(crate) fn notice(team: &Team, site: &Site, clock: Clock<'_>) -> Markup {
-    let Some(end) = until(team, site, clock) else { return Markup::default() };
+/// Says that a site or heartbeat is in maintenance, if it is.
+pub(crate) fn notice(team: &Team, of: (MonitorId, &Tags), clock: Clock<'_>) -> Markup {
+    let Some(end) = until(team, of, clock) else {
+        return Markup::default();
+    };
     html! {
         div.note.info role="status" {
             (Look::Info.shape())

@@ -8,17 +8,17 @@ use vedette_domain::accounts::account::Permission::{
 };
 use vedette_domain::alerts::link;
 use vedette_routing::Endpoint::{
-    Channel, Check, Incident, Invitation, Issue, IssueIfSignedIn, OnlyTeam, Request, Site,
-    StatusPage, Team, TeamMember, TeamMemberOrSelf, Window,
+    Channel, Check, Heartbeat, Incident, Invitation, Issue, IssueIfSignedIn, OnlyTeam, Request,
+    Site, StatusPage, Team, TeamMember, TeamMemberOrSelf, Window,
 };
 use vedette_routing::{RouteMatch, find_with_head};
 
 use crate::surface::Audience::{self, Anybody, CheckRunner, Linked, Member, Overview};
 use crate::surface::{Endpoint, Function, Page};
 use crate::{
-    Dashboard, assets, audit_log, channels, checks, events, issues, layout, maintenance, members,
-    names, oidc, outages, plan, reports, settings, setup, sign_in, site_groups, sites,
-    status_pages, subscriptions, time_zone, tokens, user_time_zone,
+    Dashboard, assets, audit_log, channels, checks, events, heartbeats, issues, layout,
+    maintenance, members, names, oidc, outages, plan, reports, settings, setup, sign_in,
+    site_groups, sites, status_pages, subscriptions, time_zone, tokens, user_time_zone,
 };
 
 /// All pages: name, path, audience, what the page works on with the permission it needs, and the handler. GET shows a
@@ -60,6 +60,17 @@ pub const PAGES: &[Page] = &[
     post("sites.change-selected", "/teams/{team}/sites/selected", Member, Team(ManageSites, &sites::selected::change_selected)),
     get("site-groups.ask", "/teams/{team}/groups", Member, Team(ManageSites, &site_groups::ask)),
     post("site-groups.save", "/teams/{team}/groups", Member, Team(ManageSites, &site_groups::save)),
+    get("heartbeats.list", "/teams/{team}/heartbeats", Member, Team(View, &heartbeats::list)),
+    get("heartbeats.ask-to-add", "/teams/{team}/heartbeats/new", Member, Team(ManageSites, &heartbeats::ask_to_add)),
+    post("heartbeats.add", "/teams/{team}/heartbeats", Member, Team(ManageSites, &heartbeats::add)),
+    post("heartbeats.replace-key", "/teams/{team}/heartbeats/key", Member, Team(ManageSites, &heartbeats::replace_key)),
+    get("heartbeats.show", link::HEARTBEAT, Member, Heartbeat(View, &heartbeats::show)),
+    get("heartbeats.edit", "/teams/{team}/heartbeats/{heartbeat}/edit", Member, Heartbeat(ManageSites, &heartbeats::edit)),
+    post("heartbeats.save", "/teams/{team}/heartbeats/{heartbeat}/edit", Member, Heartbeat(ManageSites, &heartbeats::save)),
+    post("heartbeats.pause", "/teams/{team}/heartbeats/{heartbeat}/pause", Member, Heartbeat(ManageSites, &heartbeats::pause)),
+    post("heartbeats.resume", "/teams/{team}/heartbeats/{heartbeat}/resume", Member, Heartbeat(ManageSites, &heartbeats::resume)),
+    get("heartbeats.ask-to-delete", "/teams/{team}/heartbeats/{heartbeat}/delete", Member, Heartbeat(ManageSites, &heartbeats::ask_to_delete)),
+    post("heartbeats.delete", "/teams/{team}/heartbeats/{heartbeat}/delete", Member, Heartbeat(ManageSites, &heartbeats::delete)),
     get("settings.show", "/teams/{team}/settings", Member, Team(View, &settings::show::show)),
     get("settings.section", "/teams/{team}/settings/{section}", Member, Team(View, &settings::show::section)),
     post("settings.update", "/teams/{team}/settings/{section}", Member, Team(UpdateMonitoring, &settings::update::update)),

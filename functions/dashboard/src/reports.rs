@@ -119,8 +119,9 @@ async fn load(
         to: Some(span.to),
         ..HistoryFilter::default()
     };
-    let (days, issues) = futures::try_join!(shown_days(store, now, access, &filter), async {
-        Ok(store.issues_of_site(access.stored.site.id.partition()).await?)
-    })?;
+    let (days, issues) =
+        futures::try_join!(shown_days(store, now, access.into(), &filter), async {
+            Ok(store.issues_of_site(access.stored.site.id.partition()).await?)
+        })?;
     Ok((days.into_iter().map(|(_, day)| day).collect(), issues))
 }

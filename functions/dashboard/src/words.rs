@@ -1,6 +1,6 @@
 //! Words that several pages share.
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, html};
 use vedette_domain::alerts::channel::EventKind;
 use vedette_domain::checks::tool::Tool;
@@ -8,7 +8,9 @@ use vedette_domain::issues::expiry::countdown;
 use vedette_domain::issues::past_tense::past;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::issues::{Fingerprint, Severity};
+use vedette_domain::monitor::Monitor;
 use vedette_domain::sites::site::Site;
+use vedette_domain::time::duration;
 
 use crate::form::capitalized;
 
@@ -20,6 +22,7 @@ pub(crate) const fn tool(tool: Tool) -> &'static str {
         Tool::Dns => "DNS",
         Tool::BrokenLinks => "Broken links",
         Tool::Performance => "Performance",
+        Tool::Heartbeat => "Heartbeat",
     }
 }
 
@@ -38,6 +41,8 @@ pub(crate) const fn fingerprint(fingerprint: Fingerprint) -> &'static str {
         Fingerprint::DnsDomainExpiring => "Domain expires soon",
         Fingerprint::BrokenLinksThreshold => "Broken links",
         Fingerprint::PerformanceBudget => "Too slow",
+        Fingerprint::HeartbeatDown => "Not reporting",
+        Fingerprint::HeartbeatRunningLong => "Running long",
     }
 }
 
@@ -60,23 +65,51 @@ pub(crate) const fn event(event: EventKind) -> &'static str {
 }
 
 /// What is or was wrong, with the name of the site instead of its host: `Orders API is down: HTTP 503`.
-pub(crate) fn headline(issue: &Issue, site: &Site, now: Timestamp) -> String {
+pub(crate) fn headline<'a>(issue: &Issue, of: impl Into<Named<'a>>, now: Timestamp) -> String {
     let sentence = match issue.lifecycle.is_active() {
         true => countdown(issue, now).unwrap_or_else(|| issue.summary.clone()),
         false => past(issue.id.fingerprint(), &issue.summary),
     };
-    named(&sentence, site)
+    named(&sentence, of)
 }
 
-/// A sentence that may begin with a site's host, with the site's name instead.
-pub(crate) fn named(sentence: &str, site: &Site) -> String {
-    let rest = sentence.strip_prefix(site.url.domain()).filter(|rest| rest.starts_with([' ', ':']));
-    rest.map_or_else(|| capitalized(sentence), |rest| format!("{}{rest}", site.name))
+/// What a summary begins with, and the name that pages show instead.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Named<'a> {
+    subject: &'a str,
+    name: &'a str,
+}
+
+impl<'a> From<&'a Site> for Named<'a> {
+    fn from(site: &'a Site) -> Self {
+        Self { subject: site.url.domain(), name: &site.name }
+    }
+}
+
+impl<'a> From<&'a Monitor> for Named<'a> {
+    fn from(monitor: &'a Monitor) -> Self {
+        Self { subject: monitor.subject(), name: monitor.name() }
+    }
+}
+
+/// A sentence that may begin with a site's host, or with the words for the job of a heartbeat, with the name instead.
+pub(crate) fn named<'a>(sentence: &str, of: impl Into<Named<'a>>) -> String {
+    let Named { subject, name } = of.into();
+    let rest = sentence.strip_prefix(subject).filter(|rest| rest.starts_with([' ', ':']));
+    rest.map_or_else(|| capitalized(sentence), |rest| format!("{name}{rest}"))
 }
 
 /// What an outage is, below tables of outages.
 pub(crate) const OUTAGE: &str = "An outage lasts from the first failed check to the next good one, or until somebody \
                                  resolves it or monitoring ends. Other problems are not downtime.";
+
+/// How long a run took, in milliseconds: `4.2 s`, or `12 min` if it took longer.
+pub(crate) fn lasted(milliseconds: f64) -> String {
+    match milliseconds {
+        ..10_000.0 => format!("{:.1} s", milliseconds / 1_000.0),
+        _ => duration(SignedDuration::from_millis(milliseconds as i64)),
+    }
+}
 
 /// `1 site`, `2 sites`.
 pub(crate) fn counted(number: usize, one: &str, many: &str) -> String {

@@ -45,8 +45,8 @@ impl Asked {
         let severities = Severity::ALL.map(|of| Choice::new(of, words::severity(of)));
         let tools = Tool::ALL.map(|of| Choice::new(of, words::tool(of)));
         html! {
-            @if let Some(Forecast { site, .. }) = &self.forecast {
-                p { "If an issue of " b { bdi { (site.name) } } " opens, and nobody acknowledges it:" }
+            @if let Some(Forecast { monitor, .. }) = &self.forecast {
+                p { "If an issue of " b { bdi { (monitor.name()) } } " opens, and nobody acknowledges it:" }
             }
             form.card.filters.screen method="get" action={ "/teams/" (team.id()) "/channels" } {
                 input type="hidden" name="site" value=(self.input.text("site"));

@@ -14,7 +14,7 @@ use vedette_domain::issues::Responder;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
-use vedette_store::{ChannelRef, IssueWithSite, TeamWithSettings, budget, retry_on_conflict};
+use vedette_store::{ChannelRef, IssueWithMonitor, TeamWithSettings, budget, retry_on_conflict};
 
 use crate::{RequestContext, layout, words};
 
@@ -61,7 +61,7 @@ struct Followed {
     team: TeamWithSettings,
     link: ReaderLink,
     /// The issue, or why the link no longer works.
-    about: Result<IssueWithSite, Refusal>,
+    about: Result<IssueWithMonitor, Refusal>,
 }
 
 /// Why a link no longer works.
@@ -87,14 +87,15 @@ impl Followed {
         let parameter = |name: &'static str| query.search(name).unwrap_or_default().to_owned();
         let link = ReaderLink::read(&channel, issue, parameter).ok_or(ApiError::NotFound)?;
         let (store, now) = (&context.app.store, context.app.clock.now());
-        let (team, found) = futures::try_join!(store.team(id, now), store.issue_with_site(issue))?;
+        let (team, found) =
+            futures::try_join!(store.team(id, now), store.issue_with_monitor(issue))?;
         let team = team.ok_or(ApiError::NotFound)?;
         let about = if channel.filter.without_links || !channel.is_on() {
             Err(Refusal::TurnedOff)
         } else if link.is_expired(now) {
             Err(Refusal::Expired)
         } else {
-            match found.filter(|found| found.site.team == id) {
+            match found.filter(|found| found.monitor.team() == id) {
                 Some(found) if link.is_about(&found.issue) => Ok(found),
                 Some(found) if found.issue.lifecycle.is_active() => Err(Refusal::Reopened),
                 _ => Err(Refusal::Over),
@@ -114,7 +115,7 @@ impl Followed {
     async fn question(
         &self,
         context: RequestContext<'_>,
-        found: &IssueWithSite,
+        found: &IssueWithMonitor,
     ) -> Result<Response, ApiError> {
         let (issue, clock) = (&found.issue, context.clock(Some(&self.team.team)));
         let taken = issue.lifecycle.acknowledgement();
@@ -122,10 +123,10 @@ impl Followed {
         let users = context.app.store.users(member).await?;
         let member = member.and_then(|member| users.get(&member));
         let snoozed = issue.snoozed_until.filter(|until| *until > clock.now);
-        let title = words::headline(issue, &found.site, clock.now);
+        let title = words::headline(issue, &found.monitor, clock.now);
         let content = html! {
             p {
-                @if !title.starts_with(&found.site.name) { bdi { (found.site.name) } " · " }
+                @if !title.starts_with(found.monitor.name()) { bdi { (found.monitor.name()) } " · " }
                 "For " (clock.lasting(issue.first_failed_at()))
             }
             @if let Some(taken) = taken {

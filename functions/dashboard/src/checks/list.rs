@@ -78,7 +78,7 @@ pub(crate) async fn list(
         }
         _ => {
             let (checks, total) =
-                history_page(list.store, clock.now, &access, &filter, page).await?;
+                history_page(list.store, clock.now, (&access).into(), &filter, page).await?;
             html! {
                 p.quiet.small { (counted(usize::try_from(total).unwrap_or(usize::MAX), "check", "checks")) ", newest first" }
                 (list.table(&checks).await?)
@@ -189,7 +189,7 @@ impl List<'_> {
         day: Option<Date>,
     ) -> Result<Markup, ApiError> {
         let site = self.access.stored.site.id;
-        let days = shown_days(self.store, self.clock.now, self.access, filter).await?;
+        let days = shown_days(self.store, self.clock.now, self.access.into(), filter).await?;
         let has_checks =
             |day: &Day| Kind::all().any(|kind| filter.admits(kind) && day.counters.count(kind) > 0);
         let dates: BTreeSet<Date> = days

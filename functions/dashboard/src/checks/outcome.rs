@@ -106,6 +106,7 @@ fn result(check: &Check) -> Option<ToolResult> {
         Tool::Dns => read(result).map(ToolResult::Dns),
         Tool::BrokenLinks => read(result).map(ToolResult::BrokenLinks),
         Tool::Performance => read(result).map(ToolResult::Performance),
+        Tool::Heartbeat => read(result).map(ToolResult::Heartbeat),
     }
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn without_need(check: &Check, stored: &SiteWithTools) -> Option<&'st
             let code = check.error.as_ref().map(|error| error.code.as_str());
             (code == Some(NO_DOMAIN)).then_some("No DNS records: the URL has an IP address")
         }
-        Tool::Status | Tool::BrokenLinks | Tool::Performance => None,
+        Tool::Status | Tool::BrokenLinks | Tool::Performance | Tool::Heartbeat => None,
     }
 }
 
@@ -63,6 +63,7 @@ fn completed(check: &Check) -> Option<Markup> {
         Tool::Dns => dns(&read(check)?),
         Tool::BrokenLinks => links(&read(check)?),
         Tool::Performance => performance(&read(check)?),
+        Tool::Heartbeat => return None,
     })
 }
 

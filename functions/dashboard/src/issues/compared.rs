@@ -137,10 +137,10 @@ fn row_of(
 }
 
 fn columns(view: &IssueView<'_>) -> Vec<Column> {
-    let IssueView { issue, site, found, .. } = view;
+    let IssueView { issue, monitor, found, .. } = view;
     let tool = issue.id.fingerprint().tool();
     let opening = found.checks.opening;
-    let mut opened = measured::facts(&issue.context["measured"], site, view.clock);
+    let mut opened = measured::facts(&issue.context["measured"], monitor, view.clock);
     opened.extend(of_evidence(found.evidence.first.as_ref()));
     let mut columns = Vec::new();
     let of_check = |head, check: &Check, evidence: Option<&CheckEvidence>| {
@@ -148,7 +148,7 @@ fn columns(view: &IssueView<'_>) -> Vec<Column> {
             Some(result) if tool == Tool::Status => {
                 let messages = check.unmet.iter().map(|unmet| unmet.message.as_str());
                 let unmet = measured::unmet_messages(messages);
-                let mut facts = measured::facts(result, site, view.clock);
+                let mut facts = measured::facts(result, monitor, view.clock);
                 facts.extend(unmet.map(|unmet| ("Not as expected", unmet)));
                 facts
             }

@@ -11,7 +11,7 @@ use vedette_domain::id::CheckId;
 use vedette_domain::issues::opening::Opening;
 use vedette_http::access::IssueAccess;
 use vedette_http::resource::IssueResource;
-use vedette_store::{IssueEvidence, IssueWithSite, Store, StoreError};
+use vedette_store::{IssueEvidence, IssueWithMonitor, Store, StoreError};
 
 /// What belongs to an issue.
 pub(super) struct Found {
@@ -43,7 +43,7 @@ impl Found {
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         let found = &access.stored;
-        let IssueWithSite { issue, state, .. } = found;
+        let IssueWithMonitor { issue, state, .. } = found;
         let (evidence, openings, notifications) = futures::try_join!(
             store.evidence(issue.id),
             store.openings(issue.id),

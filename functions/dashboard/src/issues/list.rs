@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
+use vedette_domain::alerts::link;
 use vedette_domain::id::TeamId;
 use vedette_domain::issues::IssueStatus;
 use vedette_domain::time;
@@ -11,7 +12,7 @@ use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_http::validation::Errors;
-use vedette_store::{IssueWithSite, TeamWithSettings};
+use vedette_store::{IssueWithMonitor, TeamWithSettings};
 
 use crate::clock::Clock;
 use crate::layout::{Heading, NavTab};
@@ -68,7 +69,7 @@ pub(crate) async fn list(
     };
     let paging = WantedPage::parse(&query).of(rows.len());
     let shown: Vec<_> = rows[paging.range()].iter().map(|row| row.id).collect();
-    let mut found = store.issues_with_sites(shown.iter().copied()).await?;
+    let mut found = store.issues_with_monitors(shown.iter().copied()).await?;
     let issues: Vec<_> = shown.iter().filter_map(|id| found.remove(id)).collect();
     let content = html! {
         (parts(id, Some(wanted), Some(counts)))
@@ -104,7 +105,7 @@ pub(crate) fn parts(
     }
 }
 
-fn shown_issues(issues: &[IssueWithSite], wanted: StateFilter, clock: Clock<'_>) -> Markup {
+fn shown_issues(issues: &[IssueWithMonitor], wanted: StateFilter, clock: Clock<'_>) -> Markup {
     html! {
         @if issues.is_empty() {
             div.card {
@@ -123,17 +124,17 @@ fn shown_issues(issues: &[IssueWithSite], wanted: StateFilter, clock: Clock<'_>)
     }
 }
 
-fn row(of: &IssueWithSite, clock: Clock<'_>) -> Markup {
-    let IssueWithSite { issue, site, .. } = of;
+fn row(of: &IssueWithMonitor, clock: Clock<'_>) -> Markup {
+    let IssueWithMonitor { issue, monitor, .. } = of;
     let problem = of.problem();
     let since = problem.began_at;
     html! {
         li {
             (look::issue(issue.status(), issue.severity()))
             div.grow {
-                a href={ "/issues/" (issue.id) } { bdi { (words::headline(issue, site, clock.now)) } }
+                a href={ "/issues/" (issue.id) } { bdi { (words::headline(issue, monitor, clock.now)) } }
                 p.quiet.small {
-                    a.quiet href={ "/sites/" (site.id) } { bdi { (site.name) } }
+                    a.quiet href=(link::monitor("", monitor)) { bdi { (monitor.name()) } }
                     @if issue.status() == IssueStatus::Open { " · Not acknowledged" }
                 }
             }

@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 use serde_json::{Map, Value};
+use vedette_domain::monitor::Monitor;
 use vedette_domain::sites::settings::STATUS_INCIDENT_CODES;
-use vedette_domain::sites::site::Site;
 
 use crate::clock::Clock;
 use crate::form::capitalized;
@@ -13,7 +13,7 @@ use crate::words;
 /// The figures, each with its label.
 pub(super) fn facts(
     measured: &Value,
-    site: &Site,
+    monitor: &Monitor,
     clock: Clock<'_>,
 ) -> Vec<(&'static str, Markup)> {
     let Some(measured) = measured.as_object() else { return Vec::new() };
@@ -36,8 +36,8 @@ pub(super) fn facts(
         "Redirects",
         number("redirect_count").filter(|count| *count > 0.0).map(|count| html! { (count) }),
     );
-    let is_elsewhere =
-        |url: &&str| url.trim_end_matches('/') != site.url.as_str().trim_end_matches('/');
+    let own_url = monitor.site().map_or("", |site| site.url.as_str()).trim_end_matches('/');
+    let is_elsewhere = |url: &&str| url.trim_end_matches('/') != own_url;
     fact("Final URL", text("effective_url").filter(is_elsewhere).map(outward));
     fact("Problem", text("failure_message").or_else(|| text("failure")).map(plain));
     fact("Issued to", text("issued_to").map(plain));
@@ -51,6 +51,14 @@ pub(super) fn facts(
             .zip(of_first("valid_to"))
             .map(|(subject, end)| html! { bdi { (subject) } ", " (clock.certificate_time(end)) }),
     );
+    let instant = |name: &str| {
+        let at = text(name)?.parse().ok()?;
+        Some(html! { (clock.instant(at)) })
+    };
+    fact("Expected", instant("expected_at"));
+    fact("Deadline", instant("deadline"));
+    fact("Exit status", number("exit_status").map(|status| html! { (status) }));
+    fact("Duration", number("duration").map(|ms| html! { (words::lasted(ms)) }));
     fact("Port", number("port").map(|port| html! { (port) }));
     fact("Registrar", text("registrar").map(plain));
     fact("Time left", number("days_left").map(days));

@@ -95,7 +95,7 @@ fn changed(view: &IssueView<'_>, of: &TimelineEntry) -> Markup {
         }
         @if let Some(opening) = opening {
             p.quiet.small {
-                a href={ "/checks/" (opening.check) } { (words::named(&view.told(opening), view.site)) }
+                a href={ "/checks/" (opening.check) } { (words::named(&view.told(opening), view.monitor)) }
             }
         }
     };

@@ -113,6 +113,7 @@ impl Section {
             }
             Self::Tool(Tool::BrokenLinks) => "Crawls the site and finds broken links.",
             Self::Tool(Tool::Performance) => "Measures with Lighthouse how fast the site loads.",
+            Self::Tool(Tool::Heartbeat) => "Waits for the pings of jobs.",
             Self::RequestHeader => {
                 "A header sent with status, broken link and performance checks, for example to let them through a firewall."
             }

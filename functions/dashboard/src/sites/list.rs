@@ -679,7 +679,7 @@ fn listed<'a>(
 ) -> Vec<Listed<'a>> {
     let mut by_site: BTreeMap<SiteId, Vec<IndexRow>> = BTreeMap::new();
     for issue in issues {
-        by_site.entry(issue.site).or_default().push(issue);
+        by_site.entry(issue.monitor).or_default().push(issue);
     }
     let mut sites: Vec<Listed<'_>> = rows
         .iter()

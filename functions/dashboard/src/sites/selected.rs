@@ -233,7 +233,7 @@ async fn acknowledge(
     let caller = &context.member()?.caller;
     let mut issues = context.app.store.issue_index(team.id(), true).await?;
     issues.retain(|issue| issue.status == IssueStatus::Open);
-    issues.retain(|issue| selection.sites.iter().any(|stored| stored.site.id == issue.site));
+    issues.retain(|issue| selection.sites.iter().any(|stored| stored.site.id == issue.monitor));
     let ids = issues.iter().map(|issue| issue.id);
     let count = acknowledge_all(context.app, &team.team, ids, caller.user.id, caller.by()).await;
     Ok(match count.map_err(ApiError::from)? {

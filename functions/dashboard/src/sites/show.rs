@@ -181,7 +181,7 @@ impl History {
                 from: Some(span.from),
                 ..HistoryFilter::default()
             };
-            let days = shown_days(store, now, access, &filter).await?;
+            let days = shown_days(store, now, access.into(), &filter).await?;
             Ok::<Vec<_>, ApiError>(days.into_iter().map(|(_, day)| day).collect())
         };
         let retention = access.team.retention(now);
@@ -296,7 +296,7 @@ fn menu(view: &SiteView<'_>) -> Markup {
                     } @else {
                         p.head { "The team has turned off all checks." }
                     }
-                    @if maintenance::until(team, site, view.clock).is_none() { (maintenance::menu(site)) }
+                    @if maintenance::until(team, (site.id, &site.tags), view.clock).is_none() { (maintenance::menu(site)) }
                 }
                 a href=(path("checks")) { (Icon::Note.shape()) "History of checks" }
                 a href=(path("report")) { (Icon::Print.shape()) "Report" }
@@ -315,7 +315,7 @@ fn content(view: &SiteView<'_>) -> Markup {
     let site = &access.stored.site;
     let uptime = report::uptime(*span, &history.watched);
     html! {
-        (maintenance::notice(&access.team.team, site, view.clock))
+        (maintenance::notice(&access.team.team, (site.id, &site.tags), view.clock))
         (standing::notices(view))
         (layout::managed(site.managed_by.as_ref()))
         (tiles::part(view, &uptime))
@@ -335,7 +335,7 @@ fn part(view: &SiteView<'_>, tool: Tool) -> Markup {
     let History { audited, issues, .. } = view.history;
     match tool {
         // Uptime and response times are shown above.
-        Tool::Status => Markup::default(),
+        Tool::Status | Tool::Heartbeat => Markup::default(),
         Tool::Ssl => certificate::part(view.newest(tool), &view.access.stored, view.clock),
         Tool::Dns => dns::part(view.newest(tool), issues, view.clock),
         Tool::BrokenLinks => links::part(view.newest(tool), view.clock),
@@ -352,7 +352,7 @@ fn part(view: &SiteView<'_>, tool: Tool) -> Markup {
 const fn is_shown_whole(tool: Tool) -> bool {
     match tool {
         Tool::Ssl | Tool::Performance => true,
-        Tool::Status | Tool::Dns | Tool::BrokenLinks => false,
+        Tool::Status | Tool::Dns | Tool::BrokenLinks | Tool::Heartbeat => false,
     }
 }
 

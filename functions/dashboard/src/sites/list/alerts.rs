@@ -13,7 +13,7 @@ use vedette_domain::issues::{IssueStatus, Severity};
 use vedette_domain::sites::site_state::SiteState;
 use vedette_domain::sites::tag::Tag;
 use vedette_http::error::ApiError;
-use vedette_store::{Directory, IndexRow, IssueWithSite, Store};
+use vedette_store::{Directory, IndexRow, IssueWithMonitor, Store};
 
 use super::{SitesView, headline, tags};
 use crate::clock::Clock;
@@ -29,7 +29,7 @@ const LISTED_MAX: usize = 5;
 pub(super) struct Alerts {
     /// Outages of many sites, newest first.
     together: Vec<MassOutage>,
-    shown: Vec<IssueWithSite>,
+    shown: Vec<IssueWithMonitor>,
     /// How many more issues there are, and whether one of them is critical.
     more: usize,
     is_more_critical: bool,
@@ -55,7 +55,7 @@ impl MassOutage {
     fn of(issues: &[IndexRow], directory: &Directory) -> Option<Self> {
         let (first, last) = (issues.first()?, issues.last()?);
         let is_taken = |issue: &&IndexRow| issue.status == IssueStatus::Acknowledged;
-        let sites: BTreeSet<SiteId> = issues.iter().map(|issue| issue.site).collect();
+        let sites: BTreeSet<SiteId> = issues.iter().map(|issue| issue.monitor).collect();
         let rows = directory.rows.iter().filter(|row| sites.contains(&row.id));
         let tags = rows.flat_map(|row| row.tags.iter().filter_map(|tag| directory.tags.tag(*tag)));
         let common = in_common(issues.len(), tags).into_iter();
@@ -90,7 +90,7 @@ impl Alerts {
             single.split_at(LISTED_MAX.saturating_sub(together.len()).min(single.len()));
         let wanted = listed.iter().map(|row| row.id);
         let firsts = together.iter().map(|mass| mass.first);
-        let mut found = store.issues_with_sites(wanted.chain(firsts)).await?;
+        let mut found = store.issues_with_monitors(wanted.chain(firsts)).await?;
         for mass in &mut together {
             if let Some(first) = found.get(&mass.first) {
                 mass.since = first.problem().began_at;
@@ -176,7 +176,7 @@ fn together(view: &SitesView<'_>, mass: &MassOutage) -> Markup {
 }
 
 fn one(
-    IssueWithSite { issue, site, .. }: &IssueWithSite,
+    IssueWithMonitor { issue, monitor, .. }: &IssueWithMonitor,
     is_first: bool,
     alerts: &Alerts,
     may_act: bool,
@@ -186,14 +186,14 @@ fn one(
     let leads = is_first && issue.severity() == Severity::Critical;
     let taken = issue.lifecycle.acknowledgement();
     let by = taken.and_then(|taken| alerts.users.get(&taken.by.member()?));
-    let headline = words::headline(issue, site, clock.now);
+    let headline = words::headline(issue, monitor, clock.now);
     html! {
         li class={ @if leads { "lead " } (look.class()) } {
             (look.mark())
             div {
                 a.t1 href={ "/issues/" (issue.id) } { bdi { (headline) } }
                 p {
-                    @if !headline.starts_with(&site.name) { bdi { (site.name) } " · " }
+                    @if !headline.starts_with(monitor.name()) { bdi { (monitor.name()) } " · " }
                     "For " (clock.lasting(issue.first_failed_at()))
                     @if taken.is_none() { " · Not acknowledged" }
                 }

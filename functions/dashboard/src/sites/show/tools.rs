@@ -94,7 +94,7 @@ fn standing(check: &Check, active: &[&Issue], is_failing: bool) -> (Look, &'stat
                 Fingerprint::StatusSlow => "Slow",
                 _ => "Down",
             },
-            Tool::Ssl | Tool::Dns => "Issue",
+            Tool::Ssl | Tool::Dns | Tool::Heartbeat => "Issue",
             Tool::BrokenLinks => "Found",
             Tool::Performance => "Slow",
         };
@@ -108,6 +108,7 @@ fn standing(check: &Check, active: &[&Issue], is_failing: bool) -> (Look, &'stat
             Some(_) | None => (Look::Up, "Valid"),
         },
         Tool::Dns => (Look::Up, "Unchanged"),
+        Tool::Heartbeat => (Look::Up, "On time"),
         Tool::BrokenLinks => match read::<LinksResult>(Some(check)) {
             Some((_, LinksResult { found: 1.., .. })) => (Look::Issues, "Found"),
             Some(_) | None => (Look::Up, "Fine"),
