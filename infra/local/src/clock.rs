@@ -10,12 +10,13 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::sleep;
 use tracing::{info, warn};
-use vedette_domain::clock::{ClockRecord, Jump, Pause};
+use vedette_domain::clock::{ClockRecord, Jump};
 use vedette_runtime::health::ServiceProblem;
 use vedette_runtime::{App, Clock, running_time};
 use vedette_store::{Store, StoreError, unless_conflict};
 
 use crate::background::{caught, realign};
+use crate::pauses::Stopped;
 
 /// How often the clock is checked.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -31,7 +32,7 @@ pub(crate) struct ClockWatch {
     timer: Timer,
     watched: Arc<Mutex<Watched>>,
     /// When the service did not run before this process started.
-    pub(crate) stop: Option<Pause>,
+    pub(crate) stopped: Stopped,
 }
 
 /// How long the machine has run, including the time that it slept. This timer cannot be set.
@@ -58,13 +59,16 @@ impl ClockWatch {
         let (looked_at, now) = (timer(), clock.now());
         let before = store.clock().await?;
         let saved = before.and_then(|record| record.doubt).map(|doubt| doubt.jump);
-        let stop = before.and_then(|record| record.stop(now, RECORD_AGE));
+        let stopped = Stopped {
+            surely: before.and_then(|record| record.stop(now, RECORD_AGE)),
+            perhaps: before.and_then(|record| record.stop(now, Duration::ZERO)),
+        };
         let (record, jump) = match before {
             Some(before) => before.looked(now, None),
             None => (ClockRecord::new(now), None),
         };
         let watched = Watched { record, looked_at, jump, saved };
-        Ok(Self { clock, timer, watched: Arc::new(Mutex::new(watched)), stop })
+        Ok(Self { clock, timer, watched: Arc::new(Mutex::new(watched)), stopped })
     }
 
     fn watched(&self) -> MutexGuard<'_, Watched> {

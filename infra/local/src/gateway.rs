@@ -26,16 +26,17 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
-use vedette_api::{Api, dispatch};
+use vedette_api::{Api, BELOW_PING, answer_ping, dispatch};
 use vedette_dashboard::{
     BELOW_STATUS, Dashboard, PAGES, SETUP_PAGES, StatusPages, find_page, find_public,
     is_for_people, misdirected, not_found, not_published,
 };
+use vedette_domain::heartbeats::ping::BODY_MAX as PING_BODY_MAX;
 use vedette_domain::source::Source;
 use vedette_http::body::BodySender;
 use vedette_http::error::ApiError;
 use vedette_http::request_id::RequestId;
-use vedette_http::response::Response;
+use vedette_http::response::{Response, for_method};
 use vedette_http::source::Peer;
 use vedette_routing::serve;
 use vedette_runtime::App;
@@ -272,6 +273,13 @@ impl Gateway {
                 read.map_err(ApiError::into_response)
             };
             return within_time("agents", self.agents.answer(call, &head, read)).await;
+        }
+        if head.uri.path().starts_with(BELOW_PING) {
+            let served = async {
+                let end = body.read_end(2 * PING_BODY_MAX).await;
+                for_method(&head.method, answer_ping(&self.app, &head, &end).await)
+            };
+            return within_time("pings", Box::pin(served)).await;
         }
         if let Some(page) = find_public(&head) {
             let (path, headers) = (page.route.path, &head.headers);

@@ -29,7 +29,9 @@ pub(crate) fn places(destination: Destination, files: u64) -> Places {
         Destination::Alerts => Places { running: 16, slow: share(32, 512) },
         // All of them use one mail server.
         Destination::Mailer => Places { running: 4, slow: share(64, 64) },
-        Destination::Tool(Tool::BrokenLinks) | Destination::Reconcile => Places::running(4),
+        Destination::Tool(Tool::BrokenLinks | Tool::Heartbeat) | Destination::Reconcile => {
+            Places::running(4)
+        }
         Destination::Tool(Tool::Performance) => Places::running(1),
     }
 }

@@ -415,6 +415,8 @@ fn watch_data(
     clock: ClockWatch,
 ) -> CancellationToken {
     let can_write = CancellationToken::new();
+    // Until the first beat, no deadline of a heartbeat passes.
+    app.health.record_listening(Timestamp::MIN, Vec::new());
     rounds.spawn(background::watch_table(
         app.clone(),
         database.clone(),
@@ -423,7 +425,7 @@ fn watch_data(
     ));
     rounds.spawn(data_folder::watch(app.clone(), Watch::new(folder)));
     rounds.spawn(expiry::forget(clock.clone(), Expiry::new(database.clone())));
-    rounds.spawn(pauses::watch(app.clone(), clock.stop));
+    rounds.spawn(pauses::watch(app.clone(), clock.stopped));
     rounds.spawn(clock.run(app.clone()));
     can_write
 }

@@ -486,7 +486,7 @@ impl History {
                 return Ok(());
             }
         };
-        let read = app.store.issue_with_site(issue.id).await?.ok_or("no issue")?;
+        let read = app.store.issue_with_monitor(issue.id).await?.ok_or("no issue")?;
         decide(app, &self.team, &read, decision, by).await?;
         self.notify().await
     }

@@ -59,6 +59,22 @@ impl<'a> RequestBody<'a> {
         })
     }
 
+    /// Reads the body, and returns its end: at most so many bytes. What does not arrive in time is missing.
+    pub(super) async fn read_end(&mut self, most: usize) -> Vec<u8> {
+        let mut end = Vec::new();
+        let read = async {
+            while let Some(Ok(frame)) = self.incoming.frame().await {
+                let Ok(data) = frame.into_data() else { continue };
+                end.extend_from_slice(&data);
+                end.drain(..end.len().saturating_sub(most));
+            }
+            self.is_complete = true;
+        };
+        // Whoever sends slowly still has reported.
+        let _ = timeout(READ_TIMEOUT, read).await;
+        end
+    }
+
     /// Collects the whole body. Its memory is free for the next body at once, because throttles limit the requests
     /// being handled.
     async fn collect(
