@@ -6,7 +6,6 @@ use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Command as Process, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
 use base64::prelude::{BASE64_STANDARD, Engine as _};
@@ -15,7 +14,6 @@ use flate2::read::GzDecoder;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use indicatif::ProgressBar;
 use reqwest::Client;
-use rustls::{ClientConfig, RootCertStore};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha512};
 use tar::{Archive, EntryType};
@@ -23,8 +21,8 @@ use url::Url;
 use vedette_embedded::{Folder, INSTALLED_LIGHTHOUSE};
 use vedette_ops::ErrorChain;
 
-use crate::Failure;
 use crate::output::{Output, Record};
+use crate::{Failure, https};
 
 /// Every package, with its version and hash.
 const LOCK: &str = include_str!("../../lighthouse/package-lock.json");
@@ -206,16 +204,8 @@ async fn download(packages: &[Package], registry: &Url, folder: &Path) -> Result
     done
 }
 
-/// A client that trusts the usual certificate authorities, because a small system has none, and those of this machine,
-/// because a mirror may have its own.
 fn client() -> Result<Client, Failure> {
-    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let tls = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let tls = tls.map_err(Failure::because)?.with_root_certificates(roots).with_no_client_auth();
-    let client = Client::builder().tls_backend_preconfigured(tls);
-    let client = client.connect_timeout(PATIENCE).read_timeout(PATIENCE).build();
+    let client = https::client()?.connect_timeout(PATIENCE).read_timeout(PATIENCE).build();
     client.map_err(Failure::because)
 }
 

@@ -137,6 +137,7 @@ async fn list(api: &Api<'_>, team: TeamId, all: bool) -> Result<Records<Value>, 
     let mut issues = Vec::new();
     for state in states {
         let call = Call::to("issues.list").with("team", team).with("status", state);
+        let call = call.with("include", "heartbeats");
         issues.extend(api.all(&call).await?);
     }
     issues.sort_by_key(|issue| Reverse(instant_at(issue, "/opened_at")));
@@ -145,12 +146,13 @@ async fn list(api: &Api<'_>, team: TeamId, all: bool) -> Result<Records<Value>, 
 }
 
 fn issue(issue: Value) -> Record<Value> {
+    let about = if issue["site"].is_null() { "/heartbeat/name" } else { "/site/url" };
     Record::of(issue)
         .field("issue", "/uuid")
         .field("status", "/status")
         .field("severity", "/severity")
         .field("what", "/fingerprint")
-        .field("site", "/site/url")
+        .field("site", about)
         .instant("opened", "/opened_at")
         .field("summary", "/summary")
         .instant("acknowledged", "/acknowledged_at")

@@ -24,6 +24,8 @@ mod expectations;
 mod failure;
 mod given;
 mod health;
+mod heartbeat;
+mod https;
 mod issue;
 mod maintenance;
 mod member;
@@ -42,6 +44,7 @@ mod team;
 mod testing;
 mod token;
 mod user;
+mod wrapped;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -108,6 +111,8 @@ enum TeamCommand {
     Channel(ApiCommand<channel::Command>),
     /// Maintenance windows, in which problems with sites are expected
     Maintenance(ApiCommand<maintenance::Command>),
+    /// Heartbeats: jobs that must report
+    Heartbeat(ApiCommand<heartbeat::Command>),
     /// What people outside a team see of its sites
     StatusPage(ApiCommand<status_page::Command>),
     /// What the status checks of a site expect
@@ -135,6 +140,7 @@ impl TeamCommand {
             | Self::Channel(ApiCommand { remote, .. })
             | Self::Issue(ApiCommand { remote, .. })
             | Self::Maintenance(ApiCommand { remote, .. })
+            | Self::Heartbeat(ApiCommand { remote, .. })
             | Self::StatusPage(ApiCommand { remote, .. })
             | Self::Expectations(ApiCommand { remote, .. })
             | Self::Apply(configuration::Apply { remote, .. })
@@ -152,6 +158,7 @@ impl TeamCommand {
             Self::Channel(ApiCommand { command, .. }) => command.run(api, out).await,
             Self::Issue(ApiCommand { command, .. }) => command.run(api, out).await,
             Self::Maintenance(ApiCommand { command, .. }) => command.run(api, out).await,
+            Self::Heartbeat(ApiCommand { command, .. }) => command.run(api, out).await,
             Self::StatusPage(ApiCommand { command, .. }) => command.run(api, out).await,
             Self::Expectations(ApiCommand { command, .. }) => command.run(api, out).await,
             Self::Apply(apply) => apply.run(api, out).await,
@@ -343,6 +350,11 @@ impl Cli {
             return run.serve().await;
         }
         if let Command::Team(command) = &self.command {
+            if let TeamCommand::Heartbeat(ApiCommand { command, .. }) = command
+                && let Some(run) = command.as_wrapper()
+            {
+                return run.run().await;
+            }
             if let Some(api) = command.remote().api()? {
                 return command.run(&api, &mut shown).await;
             }

@@ -107,7 +107,9 @@ impl Probe {
     fn bar(&self) -> ProgressBar {
         let template = match self.tool {
             Tool::BrokenLinks => "{spinner} {elapsed} {wide_bar} {pos}/{len} links, {msg}",
-            Tool::Status | Tool::Ssl | Tool::Dns | Tool::Performance => "{spinner} {elapsed}",
+            Tool::Status | Tool::Ssl | Tool::Dns | Tool::Performance | Tool::Heartbeat => {
+                "{spinner} {elapsed}"
+            }
         };
         let bar = ProgressBar::new_spinner();
         if let Ok(style) = ProgressStyle::with_template(template) {

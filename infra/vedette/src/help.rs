@@ -6,7 +6,7 @@ use clap::Command;
 
 /// Each group's heading, and its commands.
 const GROUPS: [(&str, &[&str]); 8] = [
-    ("Monitor", &["serve", "probe", "site", "expectations", "agent"]),
+    ("Monitor", &["serve", "probe", "site", "expectations", "heartbeat", "agent"]),
     ("People and teams", &["user", "team", "member", "plan", "sign-in", "token"]),
     ("Issues and alerts", &["issue", "channel", "maintenance", "status-page"]),
     ("Configuration as code", &["validate", "apply", "export"]),
@@ -54,6 +54,7 @@ mod tests {
           probe         Run one tool on a URL
           site          Sites, and their tags
           expectations  What the status checks of a site expect
+          heartbeat     Heartbeats: jobs that must report
           agent         Confirm outages from another location
 
         People and teams:

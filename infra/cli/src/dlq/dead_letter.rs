@@ -113,13 +113,16 @@ fn in_words(body: &str) -> (String, Option<String>, Option<String>) {
             ("sync of a site's schedules".to_owned(), Some(site.to_string()), None)
         }
         Ok(ReconcileMessage::Purge { site, .. }) => {
-            ("purge of a deleted site".to_owned(), Some(site.to_string()), None)
+            ("purge of a deleted site or heartbeat".to_owned(), Some(site.to_string()), None)
         }
         Ok(ReconcileMessage::SyncTeam(team)) => {
             (format!("sync of the sites of team {team}"), None, None)
         }
         Ok(ReconcileMessage::Rebuild { team, .. }) => {
             (format!("rebuilding the timers of team {team}"), None, None)
+        }
+        Ok(ReconcileMessage::Deadline { heartbeat, .. }) => {
+            (format!("deadline of heartbeat {heartbeat}"), None, None)
         }
         Ok(ReconcileMessage::Publish { page, .. }) => {
             (format!("publication of status page {page}"), None, None)
