@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use vedette_api::{FALLBACK, ROUTES};
+use vedette_api::{BELOW_PING, FALLBACK, PING_FUNCTION, ROUTES};
 use vedette_checker::{BROWSER, OUTPOST};
 use vedette_dashboard::{Audience, BELOW_STATUS, Function, PAGES, PUBLIC_PAGES};
 use vedette_domain::accounts::mail_limits::WRITING_TIMEOUT;
@@ -76,9 +76,12 @@ fn the_template_has_a_function_for_each_route_and_those_for_pages() {
         method => vec![(page.function.name(), method)],
     });
     let public = public.map(|(function, method)| (function, method, below_status.as_str()));
+    let below_ping = format!("{BELOW_PING}{{proxy+}}");
+    let pings = [(PING_FUNCTION, "ANY", below_ping.as_str())];
     let expected: BTreeSet<_> = routes
         .chain(pages)
         .chain(unknown)
+        .chain(pings)
         .chain(public)
         .map(|(a, b, c)| (a.into(), b.into(), c.into()))
         .collect();
@@ -143,7 +146,7 @@ fn the_gateway_calls_each_function_with_its_role() {
     assert_eq!(template.resources_of("AWS::Lambda::Permission").next(), None);
     let policies = template.properties("GatewayRole")["Policies"].as_array().expect("policies");
     let [policy] = &policies[..] else { panic!("{policies:?}") };
-    let allowed = ["api-*", "fallback*", "pages-*", "public-*"]
+    let allowed = ["api-*", "fallback*", "pages-*", "pings*", "public-*"]
         .map(|names| json!({ "Fn::Sub": format!("{arn}${{AWS::StackName}}-{names}") }));
     assert_eq!(
         policy["PolicyDocument"]["Statement"],
@@ -433,7 +436,8 @@ fn routes_for_strangers_have_their_own_throttle() {
     let shared = template.parameter("StageRate")["Default"].as_u64().expect("a rate");
     // Many people read a status page at the same time. They and the users of other routes do not share a limit.
     let of_readers = format!("GET {BELOW_STATUS}{{proxy+}}");
-    let of_many = [of_readers.as_str(), "GET /assets/{asset}"];
+    let of_jobs = format!("ANY {BELOW_PING}{{proxy+}}");
+    let of_many = [of_readers.as_str(), "GET /assets/{asset}", &of_jobs];
     for (route, limits) in limits {
         let rate = limits["ThrottlingRateLimit"].as_u64().expect("a rate");
         let burst = limits["ThrottlingBurstLimit"].as_u64().expect("a burst");
@@ -451,7 +455,7 @@ fn routes_for_strangers_have_their_own_throttle() {
         .map(|page| format!("{} {}", page.method, page.path));
     let unknown =
         [FALLBACK.path, "ANY /api/{proxy+}", "GET /{proxy+}", "HEAD /{proxy+}"].map(str::to_owned);
-    let others = [of_readers.clone(), format!("HEAD {BELOW_STATUS}{{proxy+}}")];
+    let others = [of_readers.clone(), format!("HEAD {BELOW_STATUS}{{proxy+}}"), of_jobs.clone()];
     assert_eq!(limited, of_strangers.chain(unknown).chain(others).collect());
 }
 

@@ -1229,6 +1229,77 @@ def run_channels(team):
     say("a client set up channels")
 
 
+def ping(address, expect=200, body=None):
+    """Pings a heartbeat as a job does, and checks the status of the answer."""
+    path = urllib.parse.urlsplit(address).path
+    connection = http.client.HTTPConnection(gateway, timeout=60)
+    connection.request("POST", path, body, {"Host": f"{api}.execute-api.localhost:{gateway.partition(':')[2]}"})
+    response = connection.getresponse()
+    text = response.read().decode()
+    assert response.status == expect, f"{address}: {response.status}: {text}"
+
+
+def run_heartbeats(team):
+    """A client adds heartbeats. Their jobs fail and succeed, and one of them stops reporting. Returns the latter."""
+    heartbeats, key = f"/teams/{team}/heartbeats", f"/teams/{team}/ping-key"
+    minutely = {"name": "Queue", "period_minutes": 1, "grace_minutes": 1}
+    late = ask("POST", heartbeats, minutely, 201)["data"]
+    # The same issue opens again when the job is late.
+    for suffix in ("/fail", ""):
+        ping(late["ping_url"] + suffix)
+    backup = ask("POST", heartbeats, {"name": "Backup"}, 201)["data"]
+    ask("POST", heartbeats, {"name": "Again", "slug": "backup"}, expect=422)
+    heartbeat = f"{heartbeats}/{backup['uuid']}"
+    listed = [one["uuid"] for one in ask("GET", heartbeats)["data"]]
+    assert {late["uuid"], backup["uuid"]} <= set(listed), listed
+    failing = lambda: [
+        issue["uuid"]
+        for issue in ask("GET", f"/issues?team={team}&include=heartbeats&status=open")["data"]
+        if issue["heartbeat"] and issue["heartbeat"]["uuid"] == backup["uuid"]
+    ]
+    for suffix, state in (("/start", "new"), ("/1", "failed"), ("", "on_time"), ("/fail", "failed")):
+        ping(backup["ping_url"] + suffix, body=b"disk full")
+        assert ask("GET", heartbeat)["data"]["state"] == state, suffix
+    assert failing() and ask("GET", f"{heartbeat}/runs")["data"]
+    renamed = {"slug": "nightly", "tags": ["db"], "period_minutes": 1}
+    ask("PATCH", heartbeat, renamed)
+    ask("PATCH", heartbeat, {"cron": "never"}, expect=422)
+    ask("PATCH", heartbeat, {"paused": True})
+    assert not failing()
+    ask("PATCH", heartbeat, {"paused": False})
+    ping(backup["ping_url"] + "/fail")
+    for path in (heartbeat, f"{heartbeat}/runs"):
+        ask("GET", path.replace(backup["uuid"], NOBODY), expect=404)
+        ask("DELETE", heartbeat.replace(backup["uuid"], NOBODY), expect=404)
+
+    assert ask("GET", key)["data"]["ping_key"] is None
+    first, second = (ask("PUT", key, {})["data"]["ping_key"] for _ in range(2))
+    ask("PUT", key, {"ping_key": "short"}, expect=422)
+    assert first != second == ask("GET", key)["data"]["ping_key"]
+    for path, status in (("nightly", 200), ("new-job?create=1", 201), ("new-job", 200), ("unknown", 404)):
+        ping(f"/ping/{second}/{path}", status)
+    ask("DELETE", heartbeat, expect=204)
+    ping(backup["ping_url"], 404)
+    for path in (heartbeats, key):
+        ask("GET", path.replace(team, NOBODY), expect=404)
+    say("a client managed heartbeats")
+    return late["uuid"]
+
+
+def manage_heartbeats_by_form(team, cookie):
+    """Somebody adds a heartbeat, changes and deletes it, and replaces the ping key twice."""
+    pages = f"/teams/{team}/heartbeats"
+    visit("POST", pages, 303, cookie, name="By form", period_minutes="60", grace_minutes="5")
+    text = visit("GET", pages, cookie=cookie)[1]
+    heartbeat = f"{pages}/" + re.search(rf'href="{pages}/([0-9a-f-]+)"[^>]*>(?:<[^>]+>)*By form', text)[1]
+    visit("GET", heartbeat, cookie=cookie)
+    visit("POST", f"{heartbeat}/edit", 303, cookie, name="By form", slug="form", period_minutes="60", grace_minutes="5")
+    visit("POST", f"{heartbeat}/pause", 303, cookie)
+    visit("POST", f"{heartbeat}/delete", 303, cookie)
+    for _ in range(2):
+        visit("POST", f"{pages}/key", 303, cookie)
+
+
 def use_the_pages(team, site, target):
     """Somebody signs in, looks around, adds a site, has one checked and decides on an issue."""
     cookie = signed_in("ada@example.com")
@@ -1267,6 +1338,7 @@ def use_the_pages(team, site, target):
     decide(team)
     manage_members(team)
     run_channels(team)
+    manage_heartbeats_by_form(team, cookie)
     visit("GET", "/new-team", cookie=cookie)
     visit("POST", "/new-team", 303, cookie, name="A team of their own")
     # The OpenID provider does not answer, and the function that asks it says so.
@@ -1454,6 +1526,7 @@ def main():
     others = create_many(team, target)
     change_settings(team, others[0], target)
     maintain(team, others[1])
+    heartbeat = run_heartbeats(team)
     operate_well(site)
     others.append(crawl_with_the_browser(team))
     lost = lose_messages(team, site, page, target)
@@ -1461,6 +1534,8 @@ def main():
     others.append(check_on_demand(team, target))
     read_all(team, site, strangers_token)
     answer_a_mail(team)
+    is_late = lambda: ask("GET", f"/teams/{team}/heartbeats/{heartbeat}")["data"]["state"] == "late"
+    until("a job that no longer reports is late", is_late, 180)
     elsewhere = fail_from_home(team) if OUTPOST_REGION else ()
     go_down_and_come_back(site, target)
     if elsewhere:

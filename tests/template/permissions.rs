@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use vedette_api::{FALLBACK, ROUTES, grants_of};
+use vedette_api::{FALLBACK, PING, PING_FUNCTION, ROUTES, grants_of};
 use vedette_dashboard::{Function, PAGES, PUBLIC_PAGES};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::accounts::team::Team;
@@ -36,7 +36,14 @@ fn from_code() -> BTreeMap<String, Granted> {
         PAGES.iter().map(|page| (page.function.name(), [page.function.grant(), &Grant::NONE]));
     let public = PUBLIC_PAGES.iter();
     let public = public.map(|page| (page.function.name(), [page.function.grant(), &Grant::NONE]));
-    let all = routes.chain(tools).chain(reconciler).chain(notifier).chain(pages).chain(public);
+    let pings = [(PING_FUNCTION, [&PING, &Grant::NONE])];
+    let all = routes
+        .chain(pings)
+        .chain(tools)
+        .chain(reconciler)
+        .chain(notifier)
+        .chain(pages)
+        .chain(public);
     all.map(|(handler, grants)| (handler.to_owned(), together(grants))).collect()
 }
 
