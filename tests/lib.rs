@@ -11,6 +11,10 @@ use std::time::Duration;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use jiff::{SignedDuration, Timestamp};
+use lambda_http::Body;
+use lambda_http::http::Request;
+use serde_json::Value;
+use vedette_api::{PING, answer_ping};
 use vedette_checker::{EngineConfig, Engines, Handled, grants, handle};
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::checks::tool::{RunReason, Tool};
@@ -18,13 +22,14 @@ use vedette_domain::id::{IssueId, SiteId, TeamId, UserId};
 use vedette_domain::issues::record::{self, Issue};
 use vedette_domain::message::{AlertMessage, CheckMessage, MailRequest, Message, RunOrder};
 use vedette_embedded::Database;
+use vedette_http::response::for_method;
 use vedette_mailer::LETTERS;
 use vedette_notifier::NOTIFIER;
 use vedette_reconciler::{RECONCILE, REDELIVERY};
 use vedette_runtime::Destination;
 use vedette_store::{Audit, Grant, SiteWithTools};
 
-use vedette_testkit::{Client, Member, TestApp, granted, loopback, new_team};
+use vedette_testkit::{ApiResponse, Client, Member, TestApp, granted, loopback, new_team};
 
 use crate::receivers::Receivers;
 
@@ -72,6 +77,31 @@ impl Service {
     /// A client with this `Authorization` header, or without one.
     pub fn client_with(&self, authorization: Option<&str>) -> Client<'_> {
         Client::with_authorization(&self.test.app, authorization)
+    }
+
+    /// POSTs a ping without a body. The path is what follows `/ping/`.
+    pub async fn ping(&self, path: &str) -> ApiResponse {
+        self.ping_with(path, "").await
+    }
+
+    /// POSTs a ping.
+    pub async fn ping_with(&self, path: &str, body: &str) -> ApiResponse {
+        let request = Request::post(format!("https://monitor.test/ping/{path}"));
+        self.send_ping(request.body(body.into()).expect("a request")).await
+    }
+
+    /// Sends a ping. Its function has only its AWS grants.
+    pub async fn send_ping(&self, request: Request<Vec<u8>>) -> ApiResponse {
+        let (head, body) = request.into_parts();
+        let answered = Box::pin(answer_ping(&self.test.app, &head, &body));
+        let answer = granted([&PING, &Grant::NONE], answered).await;
+        let (parts, body) = for_method(&head.method, answer).into_parts();
+        let body = match body {
+            Body::Text(text) => Value::String(text),
+            _ => Value::Null,
+        };
+        let (status, took) = (parts.status.as_u16(), Duration::ZERO);
+        ApiResponse { status, headers: parts.headers, body, took }
     }
 
     /// Takes the messages that wait in all queues except those of alerts and transactional emails, with what is left of
@@ -177,10 +207,10 @@ impl Service {
         self.test
             .app
             .store
-            .commit_issue(&found.site, &change, None, Audit::None)
+            .commit_issue((&found.site).into(), &change, None, Audit::None)
             .await
             .expect("saved");
-        vedette_runs::enqueue_alert(&self.test.app, &found.site, &change).await;
+        vedette_runs::enqueue_alert(&self.test.app, found.site.team, &change).await;
         self.deliver_alerts().await;
     }
 
@@ -195,10 +225,10 @@ impl Service {
         self.test
             .app
             .store
-            .commit_issue(&found.site, &change, tool, Audit::None)
+            .commit_issue((&found.site).into(), &change, tool, Audit::None)
             .await
             .expect("saved");
-        vedette_runs::enqueue_alert(&self.test.app, &found.site, &change).await;
+        vedette_runs::enqueue_alert(&self.test.app, found.site.team, &change).await;
         self.deliver_alerts().await;
     }
 

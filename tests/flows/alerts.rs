@@ -84,10 +84,11 @@ impl Scene {
     async fn snooze(&self, until: Option<Timestamp>) {
         let app = &self.service.test.app;
         let id = self.issue_id().await;
-        let found = app.store.issue_with_site(id).await.expect("read").expect("an issue");
+        let found = app.store.issue_with_monitor(id).await.expect("read").expect("an issue");
         let change = record::snooze(found.issue, until, app.clock.now()).expect("active");
-        app.store.commit_issue(&found.site, &change, None, Audit::None).await.expect("saved");
-        enqueue_alert(app, &found.site, &change).await;
+        let place = (&found.monitor).into();
+        app.store.commit_issue(place, &change, None, Audit::None).await.expect("saved");
+        enqueue_alert(app, found.monitor.team(), &change).await;
         self.service.deliver_alerts().await;
     }
 }

@@ -183,7 +183,7 @@ fn slowest(tool: Tool) -> Option<Sample> {
         Tool::Performance => {
             Some(Sample::Performance { score: None, response_ms, speed_index_s: None })
         }
-        Tool::Ssl | Tool::Dns | Tool::BrokenLinks => None,
+        Tool::Ssl | Tool::Dns | Tool::BrokenLinks | Tool::Heartbeat => None,
     }
 }
 
@@ -250,6 +250,7 @@ fn fullest(tool: Tool, site: SiteId, midnight: Timestamp) -> ToolState {
         // Only while no check can run.
         not_run: None,
         monitoring_ended_at: (tool == Tool::Status).then(|| later(5)),
+        reports: None,
         failure: (tool == Tool::Status).then(|| "x".repeat(48)),
         evidence: (tool == Tool::Status).then(evidence_marks),
         learnt: (tool == Tool::Dns).then(|| {
@@ -482,7 +483,7 @@ async fn an_issue_stays_within_one_read_unit_however_long_it_lives() {
         ..Issue::opened(site.id, Fingerprint::StatusDown, now)
     };
     let change = IssueChange { before: None, after, opening: None, publishes: false };
-    app.store.commit_issue(&site, &change, None, Audit::None).await.expect("saved");
+    app.store.commit_issue((&site).into(), &change, None, Audit::None).await.expect("saved");
     let size = scene.size("I#").await;
     assert!(size <= 4_096, "{size} bytes");
     let read = app.store.issue(site.id.partition(), Fingerprint::StatusDown).await;

@@ -49,7 +49,7 @@ async fn assert_gone(scene: &Scene, site: SiteId, others: usize) {
     assert!(named.is_empty(), "{named:?}");
     for is_active in [true, false] {
         let index = store.issue_index(team, is_active).await.expect("read");
-        assert!(index.iter().all(|row| row.site != site), "{index:?}");
+        assert!(index.iter().all(|row| row.monitor != site), "{index:?}");
     }
     let schedules = scene.service.test.app.scheduler.list().await.expect("schedules");
     assert!(schedules.iter().all(|(scheduled, _)| *scheduled != site), "{schedules:?}");

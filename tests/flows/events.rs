@@ -127,11 +127,12 @@ fn events_of_the_reconciler_hold_maintenance_or_ask_for_redelivery() {
                 ReconcileMessage::Purge { .. } => "purge",
                 ReconcileMessage::SyncTeam(_) => "resync",
                 ReconcileMessage::Rebuild { .. } => "rebuild",
+                ReconcileMessage::Deadline { .. } => "deadline",
                 ReconcileMessage::Publish { .. } => "publish",
             });
         }
     }
-    assert_eq!(kinds, ["sync", "purge", "resync", "rebuild", "publish"]);
+    assert_eq!(kinds, ["sync", "purge", "resync", "rebuild", "publish", "deadline"]);
 }
 
 #[test]
@@ -198,6 +199,7 @@ fn all_sample_events_have_the_same_site_and_team() {
                 }
                 ReconcileMessage::SyncTeam(team)
                 | ReconcileMessage::Rebuild { team, .. }
+                | ReconcileMessage::Deadline { team, .. }
                 | ReconcileMessage::Publish { team, .. } => teams.push(team),
             }
         }

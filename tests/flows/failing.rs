@@ -17,7 +17,7 @@ use vedette_store::Audit;
 impl Scene {
     async fn failing(&self) -> BTreeMap<SiteId, Timestamp> {
         let trouble = self.service.test.app.store.trouble(self.owner.team).await.expect("read");
-        let active = trouble.issues.iter().map(|issue| issue.site);
+        let active = trouble.issues.iter().map(|issue| issue.monitor);
         assert!(active.clone().all(|site| !trouble.failing.contains_key(&site)), "{trouble:?}");
         trouble.failing
     }
@@ -110,7 +110,7 @@ async fn a_resolution_that_was_decided_on_an_older_check_lists_nothing() {
     scene.target.answer(200);
     scene.run_timer(site).await;
     let tool = Some((Tool::Status, &read, &next));
-    let refused = store.commit_issue(&stored, &change, tool, Audit::None).await;
+    let refused = store.commit_issue((&stored).into(), &change, tool, Audit::None).await;
     assert!(refused.is_err_and(|error| error.is_conflict()));
     assert_eq!(scene.failing().await, [].into());
     scene.service.resolve(id, user).await;

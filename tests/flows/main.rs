@@ -24,6 +24,7 @@ mod faults;
 mod first_runs;
 mod forgetting;
 mod given_up;
+mod heartbeats;
 mod host_limit;
 mod issue;
 mod later_tool;

@@ -145,12 +145,12 @@ async fn a_rebuild_leaves_outbox_entries_to_the_fan_out() {
     let issue = issue.expect("an issue");
     let change = record::acknowledge(issue, scene.owner.user, app.clock.now()).expect("open");
     let (site, _) = scene.stored(site).await;
-    app.store.commit_issue(&site, &change, None, Audit::None).await.expect("saved");
+    app.store.commit_issue((&site).into(), &change, None, Audit::None).await.expect("saved");
     let missing = || async {
         vedette_notifier::rebuild(app, scene.owner.team).await.expect("rebuilt").missing
     };
     assert_eq!(missing().await, 0, "the acknowledgement stands in the outbox");
-    vedette_runs::enqueue_alert(app, &site, &change).await;
+    vedette_runs::enqueue_alert(app, site.team, &change).await;
     scene.service.deliver_alerts().await;
     assert_eq!(missing().await, 1);
 }

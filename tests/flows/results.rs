@@ -204,6 +204,12 @@ fn fattest(tool: Tool, url: &str, page: &str) -> ToolResult {
             }
             ToolResult::BrokenLinks(result)
         }
+        Tool::Heartbeat => ToolResult::Heartbeat(Box::new(typed(json!({
+            "outcome": "failure",
+            "exit_status": 255,
+            "duration": 1_234.5,
+            "output": noise(1, 10_000),
+        })))),
         Tool::Performance => {
             let metric = json!({ "value": 1.0, "display_value": "🦀".repeat(200), "score": 0.5 });
             let bins = json!([{ "min": 0.0, "max": 2_500.0, "proportion": 0.743_125 }]);

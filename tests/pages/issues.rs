@@ -197,8 +197,9 @@ async fn texts_of_strangers_stay_texts() {
     let (service, owner) = Service::with_team().await;
     let (_target, id) = broken(&service, &owner).await;
     let browser = Browser::of(&service.test, owner.user).await;
-    let site = service.test.app.store.issue_with_site(id).await.expect("read").expect("one").site;
-    for path in ["/".to_owned(), format!("/sites/{}", site.id), format!("/issues/{id}")] {
+    let site =
+        service.test.app.store.issue_with_monitor(id).await.expect("read").expect("one").monitor;
+    for path in ["/".to_owned(), format!("/sites/{}", site.id()), format!("/issues/{id}")] {
         // Every page is searched for anything that a browser could execute.
         let page = browser.get(&path).await;
         assert!(said(&page).contains("&lt;b onclick=x&gt;\u{200f}"), "{path}: {}", said(&page));
@@ -248,10 +249,11 @@ async fn the_page_shows_how_other_locations_voted() {
 
 /// Has the site of an issue answer with a status, and its status check run five minutes later.
 async fn check(service: &Service, target: &WebServer, id: IssueId, status: u16) {
-    let found = service.test.app.store.issue_with_site(id).await.expect("read").expect("an issue");
+    let found =
+        service.test.app.store.issue_with_monitor(id).await.expect("read").expect("an issue");
     target.answer(status);
     service.advance_minutes(5);
-    service.run_scheduled(found.site.id, Tool::Status).await;
+    service.run_scheduled(found.monitor.id(), Tool::Status).await;
 }
 
 #[tokio::test]

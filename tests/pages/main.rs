@@ -9,6 +9,7 @@ mod degraded;
 mod edit;
 mod events;
 mod failing;
+mod heartbeats;
 mod invitations;
 mod issues;
 mod links;

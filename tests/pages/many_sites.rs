@@ -110,7 +110,7 @@ async fn many_sites_that_go_down_together_are_one_card_and_acknowledged_at_once(
     assert_eq!(acknowledged().await, 40);
     let index = service.test.app.store.issue_index(owner.team, true).await.expect("read");
     let open: Vec<_> = index.iter().filter(|row| row.status == IssueStatus::Open).collect();
-    assert_eq!(open.iter().map(|row| row.site).collect::<Vec<_>>(), [sites[0]], "nothing else");
+    assert_eq!(open.iter().map(|row| row.monitor).collect::<Vec<_>>(), [sites[0]], "nothing else");
     // A repeated request finds nothing to do.
     let again = browser.post(&acknowledge, &form).await;
     assert_eq!(sent_to(&again), format!("{path}?notice=none-open"));

@@ -43,6 +43,9 @@ async fn each_page_of_a_team_leads_to_the_others() {
     let edit_page = format!("{of_page}/edit");
     let incident = json!({ "title": "Delays", "text": "We know." });
     let incidents = format!("{of_page}/incidents");
+    let backup = json!({ "name": "Backup" });
+    let heartbeat = client.post(&format!("{team}/heartbeats"), &backup).await.data("uuid");
+    let heartbeat = format!("/heartbeats/{heartbeat}");
     let incident = client.post(&format!("{team}{incidents}"), &incident).await.data("uuid");
     let of_incident = format!("{incidents}/{incident}");
     let here = |page: &str| format!("<a href=\"{page}\" aria-current=\"page\">");
@@ -57,6 +60,11 @@ async fn each_page_of_a_team_leads_to_the_others() {
         ("/channels", &["/channels"]),
         ("/channels/new", &["/channels"]),
         (&edit, &["/channels"]),
+        ("/heartbeats", &["/heartbeats"]),
+        ("/heartbeats/new", &["/heartbeats"]),
+        (&heartbeat, &["/heartbeats"]),
+        (&format!("{heartbeat}/edit"), &["/heartbeats"]),
+        (&format!("{heartbeat}/delete"), &["/heartbeats"]),
         ("/status-pages", &["/status-pages"]),
         (&of_page, &["/status-pages"]),
         (&edit_page, &["/status-pages"]),
@@ -78,7 +86,9 @@ async fn each_page_of_a_team_leads_to_the_others() {
             assert!(page.contains(&here(&format!("{team}{part}"))), "{path}: {page}");
         }
         assert_eq!(page.matches("aria-current=\"page\"").count(), parts.len(), "{path}");
-        for word in ["Sites", "Issues", "Events", "Status pages", "Channels", "Settings"] {
+        for word in
+            ["Sites", "Heartbeats", "Issues", "Events", "Status pages", "Channels", "Settings"]
+        {
             assert!(page.contains(&format!(">{word}<")), "{word} on {path}");
         }
         for own in ["/tokens", "/sessions", "/sign-out"] {
@@ -98,6 +108,9 @@ async fn each_page_of_a_team_leads_to_the_others() {
     let opened = [
         "/teams/{team}/channels/{channel}/edit",
         "/teams/{team}/groups",
+        "/teams/{team}/heartbeats/new",
+        "/teams/{team}/heartbeats/{heartbeat}/delete",
+        "/teams/{team}/heartbeats/{heartbeat}/edit",
         "/teams/{team}/maintenance/{window}/edit",
         "/teams/{team}/sites/new",
         "/teams/{team}/status-pages/{status_page}/edit",

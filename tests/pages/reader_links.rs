@@ -162,8 +162,8 @@ async fn a_link_ends_with_its_opening() {
     assert_eq!(outage.issue().await, over);
     let said_earlier = "This link is about an earlier outage";
     outage.service.advance_minutes(5);
-    let found = outage.service.test.app.store.issue_with_site(over.id).await.expect("read");
-    let site = found.expect("a site").site.id;
+    let found = outage.service.test.app.store.issue_with_monitor(over.id).await.expect("read");
+    let site = found.expect("a site").monitor.id();
     outage.service.run_scheduled(site, over.id.fingerprint().tool()).await;
     let open = outage.issue().await;
     assert!(open.lifecycle.is_active(), "{:?}", outage.target.url);

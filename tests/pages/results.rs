@@ -23,6 +23,7 @@ pub(crate) async fn end(service: &Service, site: SiteId, finish: Finish) -> Chec
         Finish::Completed(ToolResult::Dns(_)) => Tool::Dns,
         Finish::Completed(ToolResult::BrokenLinks(_)) => Tool::BrokenLinks,
         Finish::Completed(ToolResult::Performance(_)) => Tool::Performance,
+        Finish::Completed(ToolResult::Heartbeat(_)) => Tool::Heartbeat,
     };
     let check = CheckId::automatic(site, tool, RunReason::Scheduled, service.test.now());
     let recorded = service.test.end_run(site, check, finish).await;

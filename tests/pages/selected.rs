@@ -239,5 +239,5 @@ async fn all_sites_that_match_the_filter_are_changed_once_they_are_confirmed() {
     }
     let index = service.test.app.store.issue_index(owner.team, true).await.expect("read");
     let open: Vec<_> = index.iter().filter(|row| row.status == IssueStatus::Open).collect();
-    assert_eq!(open.iter().map(|row| row.site).collect::<Vec<_>>(), [others[0]]);
+    assert_eq!(open.iter().map(|row| row.monitor).collect::<Vec<_>>(), [others[0]]);
 }

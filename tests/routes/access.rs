@@ -39,7 +39,7 @@ const fn rule(
 
 /// Of each route, in the order of the specification, and then of those that we have added.
 #[rustfmt::skip]
-const RULES: [Rule; 78] = [
+const RULES: [Rule; 86] = [
     rule("GET", "/me", Scope::TeamsRead, Role::Viewer, ""),
     rule("GET", "/teams", Scope::TeamsRead, Role::Viewer, ""),
     rule("GET", "/teams/{team}", Scope::TeamsRead, Role::Viewer, ""),
@@ -113,6 +113,14 @@ const RULES: [Rule; 78] = [
     rule("GET", "/teams/{team}/status-pages/{status_page}", Scope::SitesRead, Role::Viewer, ""),
     rule("PATCH", "/teams/{team}/status-pages/{status_page}", Scope::SitesWrite, Role::Admin, r#"{"name": "Second"}"#),
     rule("DELETE", "/teams/{team}/status-pages/{status_page}", Scope::SitesWrite, Role::Admin, ""),
+    rule("GET", "/teams/{team}/heartbeats", Scope::HeartbeatsRead, Role::Viewer, ""),
+    rule("POST", "/teams/{team}/heartbeats", Scope::HeartbeatsWrite, Role::Member, r#"{"name": "Import"}"#),
+    rule("GET", "/teams/{team}/heartbeats/{heartbeat}", Scope::HeartbeatsRead, Role::Viewer, ""),
+    rule("PATCH", "/teams/{team}/heartbeats/{heartbeat}", Scope::HeartbeatsWrite, Role::Member, r#"{"name": "Import"}"#),
+    rule("DELETE", "/teams/{team}/heartbeats/{heartbeat}", Scope::HeartbeatsWrite, Role::Member, ""),
+    rule("GET", "/teams/{team}/heartbeats/{heartbeat}/runs", Scope::HeartbeatsRead, Role::Viewer, ""),
+    rule("GET", "/teams/{team}/ping-key", Scope::HeartbeatsRead, Role::Viewer, ""),
+    rule("PUT", "/teams/{team}/ping-key", Scope::HeartbeatsWrite, Role::Member, r#"{}"#),
     rule("GET", "/teams/{team}/status-pages/{status_page}/incidents", Scope::SitesRead, Role::Viewer, ""),
     rule("POST", "/teams/{team}/status-pages/{status_page}/incidents", Scope::SitesWrite, Role::Member, r#"{"title": "Delays", "text": "We are looking into it."}"#),
     rule("GET", "/teams/{team}/status-pages/{status_page}/incidents/{incident}", Scope::SitesRead, Role::Viewer, ""),
@@ -131,7 +139,7 @@ fn rule_of(route: &Route) -> &'static Rule {
 struct Scene {
     service: Service,
     owner: Member,
-    ids: [(&'static str, String); 10],
+    ids: [(&'static str, String); 11],
     _target: WebServer,
 }
 
@@ -166,6 +174,9 @@ impl Scene {
         let invitation = add(&format!("{team}/invitations"), invited).await.data("hash");
         let slack = r#"{"kind": "slack", "url": "https://hooks.slack.com/services/T0/B0/x"}"#;
         let channel = add(&format!("{team}/channels"), slack).await.data("uuid");
+        let heartbeat = add(&format!("{team}/heartbeats"), r#"{"name": "Backup"}"#).await;
+        let key = heartbeat.data("ping_url").replace("https://monitor.test/ping/", "");
+        assert_eq!(service.ping(&key).await.status, 200);
         let text = |id: &serde_json::Value| id.as_str().expect("an id").to_owned();
         let ids = [
             ("{team}", owner.team.to_string()),
@@ -176,6 +187,7 @@ impl Scene {
             ("{window}", window),
             ("{status_page}", page),
             ("{incident}", incident),
+            ("{heartbeat}", heartbeat.data("uuid")),
             ("{user}", user.to_string()),
             ("{invitation}", invitation),
         ];
@@ -277,6 +289,27 @@ async fn resources_of_other_teams_and_unknown_ids_are_not_found() {
     }
 }
 
+#[tokio::test]
+async fn a_heartbeat_is_no_site_and_a_site_is_no_heartbeat() {
+    let scene = Scene::start().await;
+    let [site, heartbeat] = ["{site}", "{heartbeat}"];
+    for (own, other) in [(site, heartbeat), (heartbeat, site)] {
+        for rule in RULES.iter().filter(|rule| rule.path.contains(own)) {
+            let path = scene.path(&rule.path.replace(own, other));
+            assert_not_found(&scene.send(&scene.owner, rule, &path).await);
+        }
+    }
+    let client = scene.service.client(&scene.owner);
+    assert_not_found(&client.get(&scene.path("/issues?site={heartbeat}")).await);
+    let run = scene.path("/teams/{team}/heartbeats/{heartbeat}/runs");
+    let run = rows(&client.get(&run).await)[0]["uuid"].clone();
+    let run = format!("/checks/{}", run.as_str().expect("a uuid"));
+    assert_not_found(&client.get(&run).await);
+    assert_not_found(&client.delete(&run).await);
+    let heartbeat = scene.path("/teams/{team}/heartbeats/{heartbeat}");
+    assert_eq!(client.get(&heartbeat).await.status, 200, "nothing has deleted it");
+}
+
 /// Pages that no list has: the query, its wrong field, and the error message.
 const WRONG_PAGES: [(&str, &str, &str); 12] = [
     ("page=0", "page", "The page field must be at least 1."),
@@ -332,5 +365,15 @@ async fn every_list_is_paged_in_the_same_way_or_not_at_all() {
             assert_invalid(&get(query).await, field, message);
         }
     }
-    assert_eq!(paged, ["sites.list", "checks.list", "issues.list", "outages.list"]);
+    assert_eq!(
+        paged,
+        [
+            "sites.list",
+            "checks.list",
+            "issues.list",
+            "outages.list",
+            "heartbeats.list",
+            "heartbeats.runs",
+        ]
+    );
 }

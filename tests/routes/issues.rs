@@ -3,6 +3,7 @@
 mod acknowledge;
 mod evidence;
 mod get;
+mod heartbeats;
 mod list;
 mod note;
 mod resolve;
@@ -57,7 +58,7 @@ async fn open(service: &Service, site: SiteId, fingerprint: Fingerprint) -> Issu
         .test
         .app
         .store
-        .commit_issue(&stored.site, &change, None, Audit::None)
+        .commit_issue((&stored.site).into(), &change, None, Audit::None)
         .await
         .expect("saved");
     id

@@ -483,10 +483,11 @@ impl World {
         let Ok(change) = change else { return };
         let tool = tool.as_ref().map(|next| (Tool::Status, state, next));
         let faults = self.service.test.faults().clone();
-        let saved =
-            faults.until_crash(store.commit_issue(&stored.site, &change, tool, Audit::None)).await;
+        let saved = faults
+            .until_crash(store.commit_issue((&stored.site).into(), &change, tool, Audit::None))
+            .await;
         if saved.is_some_and(|saved| saved.is_ok()) {
-            enqueue_alert(app, &stored.site, &change).await;
+            enqueue_alert(app, stored.site.team, &change).await;
         }
         self.see(site).await;
     }
