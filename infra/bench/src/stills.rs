@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 use lambda_http::Body;
+use lambda_http::http::Request;
 use serde_json::json;
+use vedette_api::answer_ping;
 use vedette_dashboard::{Dashboard, StatusPages, find_public};
 use vedette_domain::checks::check::{Finish, ToolResult};
 use vedette_domain::checks::tool::{RunReason, Tool};
@@ -156,6 +158,7 @@ async fn shop(test: &TestApp, now: Timestamp) -> Result<Pages, Box<dyn Error>> {
     let window = windows.body["data"][0]["uuid"].as_str().ok_or("no window")?.to_owned();
     let check = client.get(&format!("/sites/{down}/checks")).await.body["data"][0]["uuid"].clone();
     let check = check.as_str().ok_or("no check")?.to_owned();
+    let heartbeat = heartbeats(test, &owner, now).await?;
     let team = format!("/teams/{}", owner.team);
     let of_site = |path: &str| format!("/sites/{site}{path}");
     let pages = vec![
@@ -175,6 +178,10 @@ async fn shop(test: &TestApp, now: Timestamp) -> Result<Pages, Box<dyn Error>> {
         ("issues", format!("{team}/issues")),
         ("outages", format!("{team}/outages")),
         ("events", format!("{team}/events")),
+        ("heartbeats", format!("{team}/heartbeats")),
+        ("heartbeat", heartbeat.clone()),
+        ("heartbeat-edit", format!("{heartbeat}/edit")),
+        ("heartbeat-add", format!("{team}/heartbeats/new")),
         ("channels", format!("{team}/channels")),
         ("channel-add", format!("{team}/channels/new")),
         ("settings", format!("{team}/settings")),
@@ -195,6 +202,54 @@ async fn shop(test: &TestApp, now: Timestamp) -> Result<Pages, Box<dyn Error>> {
         ("time-zone", "/time-zone".to_owned()),
     ];
     Ok((owner, pages))
+}
+
+/// Adds heartbeats in different states, and returns the path of one whose job has failed.
+async fn heartbeats(
+    test: &TestApp,
+    owner: &Member,
+    now: Timestamp,
+) -> Result<String, Box<dyn Error>> {
+    let client = Client::new(&test.app, owner).without_grants();
+    let path = format!("/teams/{}/heartbeats", owner.team);
+    let mut paths = Vec::new();
+    let export = "Nightly invoice export to the accounting system of the Austrian subsidiary";
+    for (body, runs) in [
+        (
+            json!({ "name": export, "cron": "0 2 * * *", "time_zone": "Europe/Berlin", "grace_minutes": 30, "tags": ["team:finance"] }),
+            "bbbbbbfbbf",
+        ),
+        (
+            json!({ "name": "Stock sync", "period_minutes": 15, "longest_run_minutes": 20 }),
+            "bbfbbbbbbb",
+        ),
+        (json!({ "name": "Certificate renewal", "cron": "0 4 * * MON" }), ""),
+    ] {
+        test.set_clock(now - SignedDuration::from_hours(12));
+        let created = client.post(&path, &body).await.body["data"].clone();
+        let (id, url) = (created["uuid"].as_str(), created["ping_url"].as_str());
+        let (_, key) = url.and_then(|url| url.rsplit_once('/')).ok_or("no address")?;
+        paths.push(format!("{path}/{}", id.ok_or("no id")?));
+        for (run, kind) in runs.chars().enumerate() {
+            let begins_at = now - SignedDuration::from_mins(60 * (10 - i64::try_from(run)?));
+            for (after, word) in
+                [(0, "start"), (300 + 20 * (run % 5), if kind == 'f' { "1" } else { "0" })]
+            {
+                test.set_clock(begins_at + SignedDuration::from_secs(i64::try_from(after)?));
+                let (ping, ()) =
+                    Request::post(format!("/ping/{key}/{word}")).body(())?.into_parts();
+                let output = match word {
+                    "1" => {
+                        "connected to the ledger\n1204 invoices found\nERROR: the server closed the connection"
+                    }
+                    _ => "",
+                };
+                answer_ping(&test.app, &ping, output.as_bytes()).await;
+            }
+        }
+    }
+    test.set_clock(now);
+    Ok(paths.swap_remove(0))
 }
 
 /// All pages that show the URL of a site, of a site with the longest URL.

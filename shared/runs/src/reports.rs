@@ -1,6 +1,6 @@
 //! Saves what jobs report, and what they fail to report.
 //!
-//! A ping is answered only when it is saved. After a conflict, everything is read again and decided anew, so no ping is
+//! A ping is answered only when it is saved. After a conflict, everything is read and decided again, so no ping is
 //! lost to another one, to a deadline or to a change of the heartbeat.
 
 use jiff::SignedDuration;
