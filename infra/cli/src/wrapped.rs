@@ -2,10 +2,12 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};
+use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Stdio;
 
 use rustix::process::{Pid, Signal, kill_process};
+use tokio::fs::File;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
 use tokio::signal::unix::{SignalKind, signal};
@@ -60,10 +62,7 @@ pub(crate) async fn run(
     let (kept, mut keeping) = tokio::sync::mpsc::channel::<Vec<u8>>(16);
     let (of_stdout, of_stderr) = (kept.clone(), kept);
     let copying = async {
-        tokio::join!(
-            copy(stdout, tokio::io::stdout(), of_stdout),
-            copy(stderr, tokio::io::stderr(), of_stderr)
-        );
+        tokio::join!(copy(stdout, io::stdout(), of_stdout), copy(stderr, io::stderr(), of_stderr));
     };
     let mut output = Vec::new();
     let collecting = async {
@@ -91,10 +90,13 @@ pub(crate) async fn run(
 /// Passes a stream of the command on, and keeps what it contains.
 async fn copy(
     from: Option<impl AsyncRead + Unpin>,
-    mut to: impl tokio::io::AsyncWrite + Unpin,
+    to: impl AsFd,
     kept: tokio::sync::mpsc::Sender<Vec<u8>>,
 ) {
     let Some(mut from) = from else { return };
+    // This program has locked its standard output.
+    let Ok(own) = to.as_fd().try_clone_to_owned() else { return };
+    let mut to = File::from_std(own.into());
     let mut buffer = vec![0; 16 * 1024];
     while let Ok(length @ 1..) = from.read(&mut buffer).await {
         let data = &buffer[..length];

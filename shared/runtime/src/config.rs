@@ -143,9 +143,9 @@ impl Service {
     }
 
     /// Base address of what jobs ping, without a slash at the end, if there is one. Many programs cannot resolve the name
-    /// that the service's own pages have.
+    /// that the service's own pages have, but a command knows only this name of the service that it asks.
     pub fn pings_base(&self) -> Option<&str> {
-        let base = self.link_base()?.trim_end_matches('/');
+        let base = self.link_base().or(self.own_pages.as_deref())?.trim_end_matches('/');
         Some(base.strip_suffix("/api/v1").unwrap_or(base))
     }
 
