@@ -88,6 +88,8 @@ checks = [check["uuid"] for site in sites for check in ask("GET", f"/sites/{site
 # They are active, and ending one leaves its later instances.
 start = time.strftime("%Y-%m-%dT%H:%M", time.gmtime())
 daily = {"sites": idle[:1], "starts_at": start, "duration_minutes": 1380, "recurrence": "FREQ=DAILY"}
+names = [f"Job {n}" for n in range(12)]
+heartbeats = [ask("POST", f"/teams/{team}/heartbeats", {"name": name})["uuid"] for name in names]
 windows = [ask("POST", f"/teams/{team}/maintenance-windows", daily)["uuid"] for _ in range(12)]
 
 # A team has at most five pages, and some must go.
@@ -120,6 +122,8 @@ for name, values in [
     ("token", tokens),
     ("member", members),
     ("invitation", invitations),
+    ("heartbeat", heartbeats[:4]),
+    ("doomed_heartbeat", heartbeats[4:]),
     ("window", windows[:4]),
     ("doomed_window", windows[4:]),
     ("status_page", pages[:1]),
