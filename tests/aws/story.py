@@ -1257,7 +1257,7 @@ def run_heartbeats(team):
         for issue in ask("GET", f"/issues?team={team}&include=heartbeats&status=open")["data"]
         if issue["heartbeat"] and issue["heartbeat"]["uuid"] == backup["uuid"]
     ]
-    for suffix, state in (("/start", "new"), ("/1", "failed"), ("", "on_time"), ("/fail", "failed")):
+    for suffix, state in (("/start", "on_time"), ("/1", "failed"), ("", "on_time"), ("/fail", "failed")):
         ping(backup["ping_url"] + suffix, body=b"disk full")
         assert ask("GET", heartbeat)["data"]["state"] == state, suffix
     assert failing() and ask("GET", f"{heartbeat}/runs")["data"]

@@ -312,7 +312,9 @@ impl PingKey {
     pub const RULE: TextRule<Self> = TextRule {
         min: 0,
         max: usize::MAX,
-        kind: TextKind::Format("uuid"),
+        kind: TextKind::Pattern(
+            "^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-4[0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}$",
+        ),
         parse: |text| {
             let random = Self::parse(text).filter(|key| {
                 key.0.get_version_num() == 4 && key.0.get_variant() == Variant::RFC4122

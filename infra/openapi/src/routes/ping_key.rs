@@ -3,7 +3,7 @@
 use vedette_domain::heartbeats::team_key::PingKeyChoice;
 use vedette_http::resource::PingKeyResource;
 
-use crate::operation::{Operation, Success};
+use crate::operation::{Body, Operation, Success};
 use crate::request;
 use crate::schemas::Schemas;
 
@@ -24,7 +24,10 @@ pub(super) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
             description: "An addition to the specification. Addresses with the key before no longer \
                           work.",
             query: Vec::new(),
-            body: Some(request::body::<PingKeyChoice>("PingKeyUpdate", schemas)),
+            body: Some(Body {
+                is_required: false,
+                ..request::body::<PingKeyChoice>("PingKeyUpdate", schemas)
+            }),
             success: Success::ok("The new key.", schemas.data::<PingKeyResource>()),
         },
     ]

@@ -9,7 +9,7 @@ use vedette_dashboard::PAGES;
 
 /// The resources: their names, and where routes, pages and commands have them. The name of a route or a page begins with
 /// that of a resource; the longest one counts.
-const RESOURCES: [(&str, [&[&str]; 3]); 26] = [
+const RESOURCES: [(&str, [&[&str]; 3]); 28] = [
     (
         "Teams",
         [
@@ -48,6 +48,8 @@ const RESOURCES: [(&str, [&[&str]; 3]); 26] = [
     ("Time zones of users", [&["user-time-zone"], &["user-time-zone"], &[]]),
     ("Sites", [&["sites"], &["sites"], &["site"]]),
     ("Groups of sites", [&["site-groups"], &["site-groups"], &[]]),
+    ("Heartbeats", [&["heartbeats"], &["heartbeats"], &["heartbeat"]]),
+    ("Ping keys", [&["ping-key"], &["heartbeats.replace-key"], &["heartbeat key"]]),
     ("Configuration", [&["configuration"], &[], &["apply", "export"]]),
     ("Monitoring settings", [&["monitoring"], &["settings"], &[]]),
     ("Expectations", [&["expectations"], &[], &["expectations"]]),
