@@ -1255,7 +1255,7 @@ def run_heartbeats(team):
     failing = lambda: [
         issue["uuid"]
         for issue in ask("GET", f"/issues?team={team}&include=heartbeats&status=open")["data"]
-        if issue["heartbeat"] and issue["heartbeat"]["uuid"] == backup["uuid"]
+        if issue.get("heartbeat", {}).get("uuid") == backup["uuid"]
     ]
     for suffix, state in (("/start", "on_time"), ("/1", "failed"), ("", "on_time"), ("/fail", "failed")):
         ping(backup["ping_url"] + suffix, body=b"disk full")
