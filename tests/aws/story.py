@@ -1231,7 +1231,8 @@ def run_channels(team):
 
 def ping(address, expect=200, body=None):
     """Pings a heartbeat as a job does, and checks the status of the answer."""
-    path = urllib.parse.urlsplit(address).path
+    url = urllib.parse.urlsplit(address)
+    path = f"{url.path}?{url.query}" if url.query else url.path
     connection = http.client.HTTPConnection(gateway, timeout=60)
     connection.request("POST", path, body, {"Host": f"{api}.execute-api.localhost:{gateway.partition(':')[2]}"})
     response = connection.getresponse()
