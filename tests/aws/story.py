@@ -1053,6 +1053,7 @@ def apply_documents(team):
             "name": "story",
             "sites": [{**site, "monitoring_settings": off}],
             "channels": [{"key": "chat", "kind": "slack", "name": "Chat", "url": hook, "selector": "nobody"}, mail],
+            "heartbeats": [{"key": "job", "name": f"Job {step}"}],
             "groups": [{"key": "group", "name": "Configured", "selector": f"step:{step}"}],
             "maintenance_windows": [{"key": "window", "name": "Configured", **window}],
             "status_pages": [{"key": "page", **page, "groups": [{"components": [component]}]}],
@@ -1062,10 +1063,10 @@ def apply_documents(team):
     ask("POST", path, {}, 422)
     ask("POST", path, {"document": document(0)}, 401, bearer="unknown")
     planned = ask("POST", path, {"document": document(0), "dry_run": True})["data"]
-    assert planned["left"] == 6, planned
-    lists = ("sites", "channels", "groups", "maintenance_windows", "status_pages")
+    assert planned["left"] == 7, planned
+    lists = ("sites", "heartbeats", "channels", "groups", "maintenance_windows", "status_pages")
     empty = {"name": "story", **{name: [] for name in lists}}
-    nothing = {"document": empty, "prune": True, "prune_max": 6}
+    nothing = {"document": empty, "prune": True, "prune_max": 7}
     for order in ({"document": document(0)}, {"document": document(1)}, nothing):
         made = ask("POST", path, order)["data"]
         assert made["left"] == 0 and len(made["changes"]) >= 5, made

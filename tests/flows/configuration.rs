@@ -19,6 +19,10 @@ fn document(step: usize) -> Value {
             { "key": "home", "url": format!("https://shop.example/{step}"), "tags": [tag] },
             { "key": key, "url": format!("https://{step}.example") },
         ],
+        "heartbeats": [
+            { "key": "dump", "name": name, "tags": [tag] },
+            { "key": key, "name": format!("Job {step}"), "cron": "30 2 * * *" },
+        ],
         "channels": [{
             "key": "ops", "kind": "slack", "name": name,
             "url": format!("https://hooks.slack.com/services/T/B/{step}"),

@@ -5,6 +5,7 @@ use std::time::Duration;
 use vedette_domain::accounts::audit::{By, WindowChange};
 use vedette_domain::alerts::channel::{Channel, Target};
 use vedette_domain::configuration::{Change, ChangeStep, Current};
+use vedette_domain::heartbeats::heartbeat::Heartbeat;
 use vedette_domain::id::SiteId;
 use vedette_domain::sites::group::SiteGroups;
 use vedette_domain::sites::site::Site;
@@ -14,7 +15,8 @@ use vedette_store::{MayConflict, StoreError, TeamWithSettings};
 
 use crate::access::{Caller, SiteAccess};
 use crate::channels::{add_managed_channel, edit_managed_channel};
-use crate::error::{ChannelError, PageError, WindowError};
+use crate::error::{ChannelError, HeartbeatError, PageError, WindowError};
+use crate::heartbeats::{add_heartbeat, delete_heartbeat, save_heartbeat};
 use crate::maintenance::put_window;
 use crate::site_groups::save_site_groups;
 use crate::status_pages::{add_status_page, save_status_page};
@@ -32,6 +34,7 @@ const BUDGET: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub struct TeamObjects {
     sites: Vec<Site>,
+    heartbeats: Vec<Heartbeat>,
     channels: Vec<Channel>,
     groups: SiteGroups,
     pages: Vec<StatusPage>,
@@ -50,13 +53,15 @@ impl TeamObjects {
             let ids: Vec<SiteId> = rows.into_iter().map(|row| row.id).collect();
             store.sites_of_team(id, ids).await
         };
-        let (sites, channels, groups, pages) = futures::try_join!(
+        let (sites, heartbeats, channels, groups, pages) = futures::try_join!(
             sites,
+            store.heartbeats(id),
             store.channels(id),
             store.site_groups(id),
             store.status_pages(id),
         )?;
-        Ok(Self { sites, channels, groups, pages })
+        let heartbeats = heartbeats.into_iter().map(|stored| stored.heartbeat).collect();
+        Ok(Self { sites, heartbeats, channels, groups, pages })
     }
 
     /// The objects, with the team that they were read for.
@@ -66,6 +71,7 @@ impl TeamObjects {
             plan: team.plan(),
             settings: &team.settings,
             sites: &self.sites,
+            heartbeats: &self.heartbeats,
             channels: &self.channels,
             groups: &self.groups,
             pages: &self.pages,
@@ -79,6 +85,9 @@ pub enum ChangeError {
     /// A site was not created or changed.
     #[error(transparent)]
     Site(#[from] SiteError),
+    /// A heartbeat was not created or changed.
+    #[error(transparent)]
+    Heartbeat(#[from] HeartbeatError),
     /// A channel was not added or changed.
     #[error(transparent)]
     Channel(#[from] ChannelError),
@@ -97,6 +106,7 @@ impl MayConflict for ChangeError {
     fn is_conflict(&self) -> bool {
         match self {
             Self::Site(error) => error.is_conflict(),
+            Self::Heartbeat(error) => error.is_conflict(),
             Self::Channel(error) => error.is_conflict(),
             Self::Window(error) => error.is_conflict(),
             Self::Page(error) => error.is_conflict(),
@@ -190,6 +200,17 @@ impl Work<'_> {
                     delete_site(app, &self.team.team, &stored, by).await?;
                 }
             }
+            ChangeStep::CreateHeartbeat(heartbeat) => {
+                let team = &self.team.team;
+                add_heartbeat(app, team, (**heartbeat).clone(), Some(by)).await?;
+            }
+            ChangeStep::SaveHeartbeat(heartbeat) => self.save_heartbeat(heartbeat, by).await?,
+            ChangeStep::DeleteHeartbeat(id) => {
+                // Heartbeats that are gone by now need not be deleted.
+                if let Some(stored) = app.store.heartbeat(id.partition()).await? {
+                    delete_heartbeat(app, &stored, by).await?;
+                }
+            }
             ChangeStep::SaveGroups { rev, groups } => {
                 let before = app.store.site_groups(self.team.id()).await?;
                 // The first change of a group saves all of them.
@@ -242,6 +263,16 @@ impl Work<'_> {
         self.growing = None;
         let mut access = SiteAccess { team: self.team.clone(), stored };
         Ok(save_site(self.app, &mut access, wanted, by).await?)
+    }
+
+    /// Saves a heartbeat with what was planned for it, unless somebody has changed it since.
+    async fn save_heartbeat(&self, planned: &Heartbeat, by: By) -> Result<(), ChangeError> {
+        let stored = self.app.store.heartbeat(planned.id.partition()).await?;
+        let stored = stored.filter(|stored| stored.heartbeat.rev == planned.rev);
+        let stored = stored.ok_or(StoreError::STALE)?;
+        let wanted = (planned.clone(), stored.state.reports().paused);
+        save_heartbeat(self.app, &self.team.team, &stored, wanted, by).await?;
+        Ok(())
     }
 
     async fn read_team(&mut self) -> Result<(), StoreError> {

@@ -42,7 +42,7 @@ pub async fn create_heartbeat(
     };
     let heartbeat =
         new.into_heartbeat(id, key, team.id, &team.zone, by.now).map_err(HeartbeatRefusal::from)?;
-    add(app, team, heartbeat, Some(by)).await
+    add_heartbeat(app, team, heartbeat, Some(by)).await
 }
 
 /// Creates the heartbeat of a slug that a job has pinged.
@@ -59,11 +59,11 @@ pub async fn create_heartbeat_by_ping(
     let ping_key = Some(PingKey::new(id, app.entropy.number()?));
     let new = Heartbeat::new(id, team.id, slug.to_owned(), now);
     let heartbeat = Heartbeat { slug: slug.to_owned(), ping_key, ..new };
-    add(app, team, heartbeat, None).await
+    add_heartbeat(app, team, heartbeat, None).await
 }
 
 /// Saves a new heartbeat. A job that creates one is nobody whom the audit log could name.
-async fn add(
+pub(crate) async fn add_heartbeat(
     app: &App,
     team: &Team,
     heartbeat: Heartbeat,
@@ -99,10 +99,21 @@ pub async fn edit_heartbeat(
     edit: HeartbeatEdit,
     by: By,
 ) -> Result<StoredHeartbeat, HeartbeatError> {
+    let wants_pause = edit.paused.unwrap_or(read.state.reports().paused);
+    let wanted = edit.apply_to(&read.heartbeat, &team.zone).map_err(HeartbeatRefusal::from)?;
+    save_heartbeat(app, team, read, (wanted, wants_pause), by).await
+}
+
+/// Makes a heartbeat what it should be, and pauses or resumes it.
+pub(crate) async fn save_heartbeat(
+    app: &App,
+    team: &Team,
+    read: &StoredHeartbeat,
+    (wanted, wants_pause): (Heartbeat, bool),
+    by: By,
+) -> Result<StoredHeartbeat, HeartbeatError> {
     let (before, now) = (&read.heartbeat, by.now);
     let reports = read.state.reports();
-    let wants_pause = edit.paused.unwrap_or(reports.paused);
-    let wanted = edit.apply_to(before, &team.zone).map_err(HeartbeatRefusal::from)?;
     let changed = before.change_to(wanted, now);
     let change = match (reports.paused, wants_pause) {
         (false, true) => HeartbeatChange::Paused,

@@ -186,14 +186,30 @@ impl Store {
         Ok(heartbeats)
     }
 
-    /// A team's heartbeats, in the order of their ids, perhaps as of a moment ago.
+    /// A team's heartbeats, in the order of their ids.
     pub async fn heartbeats(&self, team: TeamId) -> Result<Vec<StoredHeartbeat>, StoreError> {
+        self.heartbeats_of(team, true).await
+    }
+
+    /// The same, perhaps as of a moment ago.
+    pub async fn heartbeats_relaxed(
+        &self,
+        team: TeamId,
+    ) -> Result<Vec<StoredHeartbeat>, StoreError> {
+        self.heartbeats_of(team, false).await
+    }
+
+    async fn heartbeats_of(
+        &self,
+        team: TeamId,
+        is_consistent: bool,
+    ) -> Result<Vec<StoredHeartbeat>, StoreError> {
         let pk = keys::heartbeat_list(team);
         let sort = Sort::Prefix(keys::HEARTBEAT.to_owned());
-        let listed = Range { relaxed: true, ..Range::new(&pk, sort) };
+        let listed = Range { relaxed: !is_consistent, ..Range::new(&pk, sort) };
         let listed = self.query(listed).await?;
         let ids: Vec<Listed> = listed.into_iter().map(Stored::read).collect::<Result<_, _>>()?;
-        self.heartbeats_at(ids.iter().map(|listed| listed.id.partition()), false).await
+        self.heartbeats_at(ids.iter().map(|listed| listed.id.partition()), is_consistent).await
     }
 
     /// The heartbeat of a team that a slug stands for.

@@ -24,6 +24,10 @@ async fn secrets_are_references_and_an_export_changes_nothing() {
             "url": "https://shop.example",
             "monitoring_settings": { "request_header": { "name": "x-key", "value": "s3cret" } },
         }],
+        "heartbeats": [
+            { "key": "dump", "name": "Dump", "cron": "30 2 * * *", "grace_minutes": 30 },
+            { "key": "sync", "name": "Sync", "slug": "s", "period_minutes": 5, "failure_keywords": "ERROR" },
+        ],
         "channels": [
             { "key": "ops", "kind": "slack", "name": "Ops", "url": "https://hooks.slack.com/services/T/B/s3cret" },
             { "key": "push", "kind": "ntfy", "name": "Push", "url": "https://ntfy.sh/s3cret", "token": "tk_s3cret" },
@@ -72,6 +76,9 @@ async fn secrets_are_references_and_an_export_changes_nothing() {
     ]
     "#);
     assert_eq!(exported["maintenance_windows"][0]["sites"], json!(["home"]));
+    let mut heartbeats = document["heartbeats"].clone();
+    heartbeats[0]["time_zone"] = "UTC".into();
+    assert_eq!(exported["heartbeats"], heartbeats);
     assert_eq!(
         exported["status_pages"][0]["groups"],
         json!([{ "components": [{ "name": "Shop", "site": "home" }] }])

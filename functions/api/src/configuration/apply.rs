@@ -114,6 +114,7 @@ fn finished(plan: ChangePlan, mut applied: Applied) -> Result<(ChangePlan, Appli
 fn refused(error: ChangeError, change: &Change) -> ApiError {
     let error = match error {
         ChangeError::Site(error) => error.into(),
+        ChangeError::Heartbeat(error) => error.into(),
         ChangeError::Channel(error) => error.into(),
         ChangeError::Window(error) => error.into(),
         ChangeError::Page(error) => error.into(),

@@ -22,7 +22,7 @@ pub(crate) async fn handle(
         let page = PageRequest::parse(&query, &mut errors);
         errors.finish(Some(page))
     })?;
-    let mut found = context.app.store.heartbeats(team.id()).await?;
+    let mut found = context.app.store.heartbeats_relaxed(team.id()).await?;
     found.retain(|found| state.is_none_or(|state| found.state.reports().state() == state));
     found.sort_by_cached_key(|found| (found.heartbeat.name.to_lowercase(), found.heartbeat.id));
     let data: Vec<_> = page.slice(&found).iter().map(|found| shown(context, found)).collect();

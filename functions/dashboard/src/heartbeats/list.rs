@@ -36,8 +36,10 @@ pub(crate) async fn list(
     let query = Query::parse(context.head.uri.query());
     let parsed = |text: &str| ORDER.into_iter().find(|state| state.as_str() == text);
     let wanted = query.one_of("state", parsed, &mut Errors::new());
-    let (mut all, key) =
-        futures::try_join!(context.app.store.heartbeats(id), context.app.store.team_ping_key(id),)?;
+    let (mut all, key) = futures::try_join!(
+        context.app.store.heartbeats_relaxed(id),
+        context.app.store.team_ping_key(id),
+    )?;
     let place = |of: &StoredHeartbeat| ORDER.iter().position(|state| *state == state_of(of));
     all.sort_by_cached_key(|of| (place(of), of.heartbeat.name.to_lowercase(), of.heartbeat.id));
     let count = |state| all.iter().filter(|of| state_of(of) == state).count();

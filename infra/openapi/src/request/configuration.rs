@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 use vedette_domain::alerts::channel::{ChannelInput, ChannelKind};
 use vedette_domain::configuration::{KEY_PATTERN, ObjectKind};
 use vedette_domain::expectations::ExpectationsInput;
+use vedette_domain::heartbeats::input::NewHeartbeat;
 use vedette_domain::input::{Input, InputField};
 use vedette_domain::maintenance::NewWindow;
 use vedette_domain::schema;
@@ -172,6 +173,10 @@ fn object(kind: ObjectKind, form: Form, schemas: &mut Schemas) -> Value {
     match kind {
         ObjectKind::Channel => json!({ "oneOf": ChannelKind::ALL.map(|kind| channel(kind, form)) }),
         ObjectKind::Site => site(form, schemas),
+        // A document contains no secrets of heartbeats.
+        ObjectKind::Heartbeat => {
+            keyed(NewHeartbeat::FIELDS.iter().filter(|field| field.name != "ping_uuid").collect())
+        }
         ObjectKind::MaintenanceWindow => window(),
         ObjectKind::StatusPage => page(),
         ObjectKind::Group | ObjectKind::Settings => keyed(SiteGroupInput::FIELDS.iter().collect()),

@@ -3,6 +3,7 @@
 use crate::accounts::plan::Plan;
 use crate::accounts::team::Team;
 use crate::alerts::channel::Channel;
+use crate::heartbeats::heartbeat::Heartbeat;
 use crate::sites::group::SiteGroups;
 use crate::sites::settings::Settings;
 use crate::sites::site::Site;
@@ -19,6 +20,8 @@ pub struct Current<'a> {
     pub settings: &'a Settings,
     /// All its sites.
     pub sites: &'a [Site],
+    /// All its heartbeats.
+    pub heartbeats: &'a [Heartbeat],
     /// Its channels.
     pub channels: &'a [Channel],
     /// Its groups.

@@ -11,6 +11,8 @@ use crate::accounts::plan::Plan;
 use crate::alerts::channel::{Filter, PublicTarget, sha256};
 use crate::checks::tool::Tool;
 use crate::expectations::{IssuePolicies, RequestMethod};
+use crate::heartbeats::heartbeat::{DEFAULT_GRACE_MINUTES, Heartbeat, slug_of};
+use crate::heartbeats::schedule::JobSchedule;
 use crate::maintenance::MaintenanceWindow;
 use crate::sites::group::SiteGroup;
 use crate::sites::settings::{Settings, TEAM_PATH, own_settings};
@@ -154,6 +156,36 @@ pub(super) fn site(site: &Site, plan: Plan) -> Described {
         expectations.put("issues", of.issues);
     }
     described.put("expectations", expectations.fields);
+    described
+}
+
+/// A heartbeat, without its address.
+pub(super) fn heartbeat(heartbeat: &Heartbeat) -> Described {
+    let mut described = Described::default();
+    described.put("name", &heartbeat.name);
+    if heartbeat.slug != slug_of(&heartbeat.name) {
+        described.put("slug", &heartbeat.slug);
+    }
+    described.put("notes", &heartbeat.notes);
+    described.put("tags", &heartbeat.tags);
+    match &heartbeat.schedule {
+        JobSchedule::Every { minutes } => described.put("period_minutes", minutes),
+        JobSchedule::Cron { expression, zone } => {
+            described.put("cron", expression);
+            described.put("time_zone", zone.name());
+        }
+    }
+    if heartbeat.grace_minutes != DEFAULT_GRACE_MINUTES {
+        described.put("grace_minutes", heartbeat.grace_minutes);
+    }
+    described.put("longest_run_minutes", heartbeat.longest_run_minutes);
+    for (field, words) in [
+        ("failure_keywords", &heartbeat.keywords.failure),
+        ("success_keywords", &heartbeat.keywords.success),
+        ("start_keywords", &heartbeat.keywords.start),
+    ] {
+        described.put(field, Some(words).filter(|words| !words.is_empty()));
+    }
     described
 }
 

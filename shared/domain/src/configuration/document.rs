@@ -28,6 +28,8 @@ pub enum ObjectKind {
     Channel,
     /// A site.
     Site,
+    /// A heartbeat.
+    Heartbeat,
     /// A group of sites.
     Group,
     /// A maintenance window.
@@ -38,8 +40,14 @@ pub enum ObjectKind {
 
 impl ObjectKind {
     /// Those that a document has lists of, in the order in which they are written.
-    pub const LISTS: [Self; 5] =
-        [Self::Channel, Self::Site, Self::Group, Self::MaintenanceWindow, Self::StatusPage];
+    pub const LISTS: [Self; 6] = [
+        Self::Channel,
+        Self::Site,
+        Self::Heartbeat,
+        Self::Group,
+        Self::MaintenanceWindow,
+        Self::StatusPage,
+    ];
 
     /// The field of the document.
     pub const fn field(self) -> &'static str {
@@ -47,6 +55,7 @@ impl ObjectKind {
             Self::Settings => "settings",
             Self::Channel => "channels",
             Self::Site => "sites",
+            Self::Heartbeat => "heartbeats",
             Self::Group => "groups",
             Self::MaintenanceWindow => "maintenance_windows",
             Self::StatusPage => "status_pages",
@@ -60,6 +69,7 @@ impl fmt::Display for ObjectKind {
             Self::Settings => "settings",
             Self::Channel => "channel",
             Self::Site => "site",
+            Self::Heartbeat => "heartbeat",
             Self::Group => "group",
             Self::MaintenanceWindow => "maintenance window",
             Self::StatusPage => "status page",

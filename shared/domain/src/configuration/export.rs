@@ -15,7 +15,7 @@ use crate::id::SiteId;
 /// secrets are references to variables that follow from the keys. Without a name, the document has that of the document
 /// that manages the team's objects, or one that follows from the team's name.
 pub fn export(current: &Current<'_>, name: Option<&str>, now: Timestamp) -> Map<String, Value> {
-    let Current { team, plan, settings, sites, channels, groups, pages } = current;
+    let Current { team, plan, settings, sites, heartbeats, channels, groups, pages } = current;
     let is_known = |site: &SiteId| sites.iter().any(|one| one.id == *site);
     let mut windows = team.windows.current_ones(now);
     // Without its sites, a window would be for all of them.
@@ -23,6 +23,7 @@ pub fn export(current: &Current<'_>, name: Option<&str>, now: Timestamp) -> Map<
     let documents: BTreeSet<&str> = sites
         .iter()
         .map(|site| &site.managed_by)
+        .chain(heartbeats.iter().map(|heartbeat| &heartbeat.managed_by))
         .chain(channels.iter().map(|channel| &channel.managed_by))
         .chain(groups.groups.iter().map(|group| &group.managed_by))
         .chain(windows.iter().map(|window| &window.managed_by))
@@ -37,6 +38,7 @@ pub fn export(current: &Current<'_>, name: Option<&str>, now: Timestamp) -> Map<
         Exporter { document: &name, keys: BTreeSet::new(), variables: BTreeSet::new() };
     let taken = [
         exporter.taken(sites.iter().map(|site| site.managed_by.as_ref())),
+        exporter.taken(heartbeats.iter().map(|heartbeat| heartbeat.managed_by.as_ref())),
         exporter.taken(channels.iter().map(|channel| channel.managed_by.as_ref())),
         exporter.taken(groups.groups.iter().map(|group| group.managed_by.as_ref())),
         exporter.taken(windows.iter().map(|window| window.managed_by.as_ref())),
@@ -59,6 +61,12 @@ pub fn export(current: &Current<'_>, name: Option<&str>, now: Timestamp) -> Map<
     for site in *sites {
         references.add_other(site.id, &site.url);
     }
+    let own = heartbeats.iter().filter(|heartbeat| is_own(&heartbeat.managed_by));
+    let list = own.map(|heartbeat| {
+        let key = exporter.key(heartbeat.managed_by.as_ref(), &heartbeat.name);
+        exporter.object(key, describe::heartbeat(heartbeat))
+    });
+    lists.push((ObjectKind::Heartbeat, list.collect()));
     let own = channels.iter().filter(|channel| is_own(&channel.managed_by));
     let list = own.map(|channel| {
         let key = exporter.key(channel.managed_by.as_ref(), &channel.name);

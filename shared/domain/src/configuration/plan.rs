@@ -2,6 +2,7 @@
 
 mod channels;
 mod groups;
+mod heartbeats;
 mod order;
 mod pages;
 mod sites;
@@ -25,7 +26,8 @@ use super::managed::ManagedBy;
 use crate::accounts::plan::Plan as TeamPlan;
 use crate::accounts::team::Team;
 use crate::alerts::channel::{Channel, Filter, Target, TargetEdit};
-use crate::id::{SiteId, TeamId, WindowId};
+use crate::heartbeats::heartbeat::Heartbeat;
+use crate::id::{HeartbeatId, SiteId, TeamId, WindowId};
 use crate::input::FieldRule as _;
 use crate::maintenance::MaintenanceWindow;
 use crate::sites::group::{SiteGroup, SiteGroups};
@@ -142,6 +144,12 @@ pub enum ChangeStep {
     SaveSite(Box<Site>),
     /// Delete a site.
     DeleteSite(SiteId),
+    /// Create a heartbeat.
+    CreateHeartbeat(Box<Heartbeat>),
+    /// Save a heartbeat.
+    SaveHeartbeat(Box<Heartbeat>),
+    /// Delete a heartbeat.
+    DeleteHeartbeat(HeartbeatId),
     /// Save the groups.
     SaveGroups {
         /// The `rev` of the groups as they are.
@@ -213,11 +221,13 @@ pub fn plan(
         settings: current.settings.clone(),
         zone: current.team.zone.clone(),
         sites: BTreeMap::new(),
+        heartbeats: BTreeMap::new(),
         channels: BTreeMap::new(),
     };
     planner.settings(&fields.field("settings"));
     planner.channels();
     planner.sites();
+    planner.heartbeats();
     planner.groups();
     planner.windows();
     planner.pages();
@@ -236,6 +246,7 @@ pub fn validate(document: &Map<String, Value>, now: Timestamp) -> Result<(), Val
         plan: TeamPlan::Agency,
         settings: &Settings::defaults(TeamPlan::Agency),
         sites: &[],
+        heartbeats: &[],
         channels: &[],
         groups: &SiteGroups::default(),
         pages: &[],
@@ -272,6 +283,8 @@ struct Planner<'a> {
     zone: NamedZone,
     /// The sites after the plan.
     sites: BTreeMap<SiteId, Site>,
+    /// The heartbeats after the plan.
+    heartbeats: BTreeMap<HeartbeatId, Heartbeat>,
     /// The filters of channels before and after the plan, by their ids or, for new channels, their keys.
     channels: BTreeMap<String, Filters>,
 }
@@ -527,7 +540,8 @@ impl Planner<'_> {
         let changes = std::mem::take(&mut self.changes);
         let deletions = std::mem::take(&mut self.deletions);
         let changes = in_order(changes, deletions, held, &mut self.errors);
-        let effects = Effects::of(self.current, (&self.settings, &self.sites), &self.channels);
+        let after = (&self.settings, &self.sites);
+        let effects = Effects::of(self.current, after, &self.heartbeats, &self.channels);
         let plan =
             ChangePlan { document: self.document, changes, left_over: self.left_over, effects };
         self.errors.finish(Some(plan))
@@ -535,23 +549,26 @@ impl Planner<'_> {
 
     /// What objects of the team have that only one may have.
     fn held(&self) -> BTreeSet<Unique> {
-        let Current { plan, sites, channels, pages, .. } = self.current;
+        let Current { plan, sites, heartbeats, channels, pages, .. } = self.current;
         let of_sites =
             sites.iter().map(|site| unique(ObjectKind::Site, &describe::site(site, *plan)));
+        let of_heartbeats =
+            heartbeats.iter().map(|one| unique(ObjectKind::Heartbeat, &describe::heartbeat(one)));
         let of_channels =
             channels.iter().map(|channel| unique(ObjectKind::Channel, &describe_channel(channel)));
         let of_pages = pages
             .iter()
             .map(|page| unique(ObjectKind::StatusPage, &describe::page(page, &self.references)));
-        of_sites.chain(of_channels).chain(of_pages).flatten().collect()
+        of_sites.chain(of_heartbeats).chain(of_channels).chain(of_pages).flatten().collect()
     }
 
     /// How many objects of the team the document manages.
     fn managed(&self) -> usize {
-        let Current { team, sites, channels, groups, pages, .. } = self.current;
+        let Current { team, sites, heartbeats, channels, groups, pages, .. } = self.current;
         let of_team = sites
             .iter()
             .map(|site| &site.managed_by)
+            .chain(heartbeats.iter().map(|heartbeat| &heartbeat.managed_by))
             .chain(channels.iter().map(|channel| &channel.managed_by))
             .chain(groups.groups.iter().map(|group| &group.managed_by))
             .chain(team.windows.iter().map(|window| &window.managed_by))

@@ -13,6 +13,7 @@ use super::*;
 use crate::accounts::plan::Plan as TeamPlan;
 use crate::accounts::team::Team;
 use crate::alerts::channel::{Channel, LinkKey, Target};
+use crate::heartbeats::heartbeat::Heartbeat;
 use crate::id::{ChannelId, TeamId};
 use crate::sites::group::SiteGroups;
 use crate::sites::settings::Settings;
@@ -30,6 +31,7 @@ struct Objects {
     plan: TeamPlan,
     settings: Settings,
     sites: Vec<Site>,
+    heartbeats: Vec<Heartbeat>,
     channels: Vec<Channel>,
     groups: SiteGroups,
     pages: Vec<StatusPage>,
@@ -44,6 +46,7 @@ impl Objects {
             plan: TeamPlan::Agency,
             settings: Settings::defaults(TeamPlan::Agency),
             sites: Vec::new(),
+            heartbeats: Vec::new(),
             channels: Vec::new(),
             groups: SiteGroups::default(),
             pages: Vec::new(),
@@ -57,6 +60,7 @@ impl Objects {
             plan: self.plan,
             settings: &self.settings,
             sites: &self.sites,
+            heartbeats: &self.heartbeats,
             channels: &self.channels,
             groups: &self.groups,
             pages: &self.pages,
@@ -117,6 +121,18 @@ impl Objects {
                 replace(&mut self.sites, |one| one.id == id, *site);
             }
             ChangeStep::DeleteSite(id) => self.sites.retain(|site| site.id != id),
+            ChangeStep::CreateHeartbeat(heartbeat) => {
+                let mut others = self.heartbeats.iter();
+                assert!(others.all(|other| other.slug != heartbeat.slug), "the slug is taken");
+                self.heartbeats.push(*heartbeat);
+            }
+            ChangeStep::SaveHeartbeat(heartbeat) => {
+                let mut others = self.heartbeats.iter().filter(|other| other.id != heartbeat.id);
+                assert!(others.all(|other| other.slug != heartbeat.slug), "the slug is taken");
+                let id = heartbeat.id;
+                replace(&mut self.heartbeats, |one| one.id == id, *heartbeat);
+            }
+            ChangeStep::DeleteHeartbeat(id) => self.heartbeats.retain(|one| one.id != id),
             ChangeStep::SaveGroups { rev, groups } => {
                 self.groups = SiteGroups { rev: rev + 1, groups };
             }
@@ -215,6 +231,28 @@ fn site(key: &'static str) -> impl Strategy<Value = Value> {
         .prop_flat_map(move |url| object(json!({ "key": key, "url": url }), others.clone()))
 }
 
+fn heartbeat(key: &'static str) -> impl Strategy<Value = Value> {
+    let others = vec![
+        ("slug", vec![json!(format!("job-{key}")), json!("")]),
+        ("notes", vec![json!("Call Ada.")]),
+        ("tags", vec![json!(["env:prod"]), json!(["legacy"])]),
+        ("grace_minutes", vec![json!(5), json!(60)]),
+        ("longest_run_minutes", vec![json!(30)]),
+        ("failure_keywords", vec![json!("ERROR, failed"), json!(null)]),
+    ];
+    let schedules = [
+        json!({}),
+        json!({ "period_minutes": 30 }),
+        json!({ "cron": "30 2 * * *" }),
+        json!({ "cron": "@hourly", "time_zone": "Asia/Tokyo" }),
+    ];
+    select(schedules.to_vec()).prop_flat_map(move |mut schedule| {
+        schedule["key"] = key.into();
+        schedule["name"] = format!("Heartbeat {key}").into();
+        object(schedule, others.clone())
+    })
+}
+
 fn channel(key: &'static str) -> impl Strategy<Value = Value> {
     let rule = vec![
         ("events", vec![json!(["opened"]), json!(["opened", "resolved"])]),
@@ -288,6 +326,7 @@ prop_compose! {
     fn document()(
         settings in settings(),
         sites in (subsequence(vec!["home", "api", "blog"], 1..=3)).prop_flat_map(|keys| keys.into_iter().map(site).collect::<Vec<_>>()),
+        heartbeats in subsequence(vec!["h1", "h2"], 0..=2).prop_flat_map(|keys| keys.into_iter().map(heartbeat).collect::<Vec<_>>()),
         channels in subsequence(vec!["mail", "push", "hook"], 0..=3).prop_flat_map(|keys| keys.into_iter().map(channel).collect::<Vec<_>>()),
         groups in subsequence(vec!["g1", "g2"], 0..=2).prop_flat_map(|keys| keys.into_iter().map(group).collect::<Vec<_>>()),
         with_window in any::<bool>(),
@@ -297,6 +336,7 @@ prop_compose! {
         pages in vec(page("p1", leak(&sites[0]["key"])), usize::from(with_page)),
         settings in Just(settings),
         sites in Just(sites),
+        heartbeats in Just(heartbeats),
         channels in Just(channels),
         groups in Just(groups),
     ) -> Value {
@@ -304,6 +344,7 @@ prop_compose! {
             "name": "shop",
             "settings": settings,
             "sites": sites,
+            "heartbeats": heartbeats,
             "channels": channels,
             "groups": groups,
             "maintenance_windows": windows,
@@ -564,6 +605,11 @@ fn everything_that_is_wrong_is_said_at_once() {
             { "key": "e", "url": "https://one.example/", "add_tags": ["x"] },
             5,
         ],
+        "heartbeats": [
+            { "key": "h", "name": "H", "cron": "30 2 * * *", "period_minutes": 5 },
+            { "key": "i", "name": "I", "ping_uuid": "5bf66975-d4c7-4bf5-bcc8-b8d8a82ea278" },
+            { "key": "j", "name": "J", "paused": true },
+        ],
         "channels": [
             { "key": "c", "kind": "slack", "url": "https://ntfy.sh/x" },
             { "key": "f", "kind": "slack", "url": { "env": "SLACK" } },
@@ -580,6 +626,9 @@ fn everything_that_is_wrong_is_said_at_once() {
         [
             "channels.0.url",
             "channels.1.url",
+            "heartbeats.0.cron",
+            "heartbeats.1.ping_uuid",
+            "heartbeats.2.paused",
             "maintenance_windows.0.sites.0",
             "maintenance_windows.0.starts_at",
             "name",
@@ -659,7 +708,42 @@ fn a_cadence_that_the_plan_slows_down_is_exported_as_it_is_read_and_not_lost() {
 }
 
 #[test]
-fn channels_gain_and_lose_sites() {
+fn a_heartbeat_keeps_its_address() {
+    let mut team = Objects::new();
+    let document = |heartbeats: Value| json!({ "name": "shop", "heartbeats": heartbeats });
+    let first = json!([{ "key": "dump", "name": "Dump" }, { "key": "sync", "name": "Sync" }]);
+    team.apply(&document(first), Prune::Never);
+    let addresses = |team: &Objects| {
+        let keys = team.heartbeats.iter().map(|one| (one.id, one.ping_key));
+        keys.collect::<BTreeMap<_, _>>()
+    };
+    let before = addresses(&team);
+    assert_eq!(before.len(), 2);
+    // The slugs of two heartbeats cannot be swapped, but one can move on.
+    let next = document(json!([
+        { "key": "dump", "name": "Sync", "cron": "@daily", "tags": ["db"] },
+        { "key": "sync", "name": "Sync all" },
+    ]));
+    let plan = team.plan(&next, Prune::Few).expect("a plan");
+    assert_eq!(
+        changes(&plan),
+        [
+            "Update heartbeat sync [name]",
+            "Update heartbeat dump [cron name period_minutes tags time_zone]",
+        ]
+    );
+    team.apply(&next, Prune::Few);
+    assert_eq!(addresses(&team), before);
+    let same = document(json!([{ "key": "a", "name": "A" }, { "key": "b", "name": "a" }]));
+    let why = "The heartbeats.1.slug field belongs to another heartbeat of the team.";
+    assert_eq!(
+        team.plan(&same, Prune::Never).expect_err("a slug of two"),
+        json!({ "heartbeats.1.slug": [why] })
+    );
+}
+
+#[test]
+fn channels_gain_and_lose_sites_and_heartbeats() {
     let mut team = Objects::new();
     let document = |tag: &str, selector: &str| {
         json!({
@@ -668,6 +752,7 @@ fn channels_gain_and_lose_sites() {
                 { "key": "a", "url": "https://a.example", "tags": [tag] },
                 { "key": "b", "url": "https://b.example", "tags": ["env:prod"] },
             ],
+            "heartbeats": [{ "key": "c", "name": "Dump", "tags": [tag] }],
             "channels": [
                 { "key": "ops", "kind": "email", "address": "ada@example.com", "selector": selector },
             ],
@@ -690,7 +775,7 @@ fn channels_gain_and_lose_sites() {
         second.channels,
         [ChannelSites {
             channel: "ada@example.com".to_owned(),
-            gains: vec!["a.example".to_owned()],
+            gains: vec!["Dump".to_owned(), "a.example".to_owned()],
             loses: vec!["b.example".to_owned()],
         }]
     );

@@ -7,10 +7,11 @@ use serde_json::Value;
 use super::super::describe::{self, Described};
 use super::super::document::ObjectKind;
 use super::Change;
+use crate::heartbeats::heartbeat::slug_of;
 use crate::validation::Errors;
 
-/// What only one object of a team may have: the URL of a site, the name or the URL of a channel, the slug of a page. The
-/// field comes first.
+/// What only one object of a team may have: the URL of a site, the name or the URL of a channel, the slug of a heartbeat
+/// or of a page. The field comes first.
 pub(super) type Unique = (&'static str, String);
 
 /// What only one object of a team may have.
@@ -21,6 +22,15 @@ pub(super) fn unique(kind: ObjectKind, of: &Described) -> BTreeSet<Unique> {
     };
     match kind {
         ObjectKind::Site => text("url", "url").into_iter().collect(),
+        ObjectKind::Heartbeat => {
+            let slug = text("slug", "slug").or_else(|| {
+                let (field, name) = text("slug", "name")?;
+                Some((field, slug_of(&name)))
+            });
+            // Pages have slugs, too, but not these.
+            let slug = slug.filter(|(_, slug)| !slug.is_empty());
+            slug.map(|(field, slug)| (field, format!("ping {slug}"))).into_iter().collect()
+        }
         ObjectKind::StatusPage => text("slug", "slug").into_iter().collect(),
         ObjectKind::Channel => {
             // Sites have URLs, too, but not these.
