@@ -1,3 +1,4 @@
 //! `/teams/{team}/metrics`.
 
 pub(crate) mod get;
+mod heartbeats;

@@ -1,4 +1,4 @@
-//! `GET /teams/{team}/metrics`: the state of a team's sites for Prometheus.
+//! `GET /teams/{team}/metrics`: the state of a team's sites and heartbeats for Prometheus.
 
 use jiff::SignedDuration;
 use serde_json::json;
@@ -113,6 +113,50 @@ async fn a_site_is_shown_before_its_first_check_while_it_is_up_and_while_it_is_d
     vedette_site_response_time_seconds{site="A"} <s>
     vedette_site_up{site="A"} 0
     "#);
+}
+
+#[tokio::test]
+async fn heartbeats_have_metrics_of_their_own() {
+    let (service, owner) = Service::with_team().await;
+    let client = service.client(&owner);
+    let path = format!("/teams/{}/heartbeats", owner.team);
+    let add = async |name: &str, tags: &[&str]| {
+        let made = client.post(&path, &json!({ "name": name, "tags": tags })).await.body;
+        ["uuid", "ping_url"].map(|field| made["data"][field].as_str().expect("a text").to_owned())
+    };
+    let [failed, address] = add("Dump", &["env:prod"]).await;
+    let [fresh, _] = add("Sync", &[]).await;
+    let (_, key) = address.rsplit_once('/').expect("an address");
+    assert_eq!(service.ping(&format!("{key}/start")).await.status, 200);
+    assert_eq!(service.ping(&format!("{key}/1")).await.status, 200);
+    let at = service.test.now().as_second().to_string();
+    let names = [(&*failed, "A"), (&*fresh, "B"), (&*at, "<at>")];
+    insta::assert_snapshot!(shown(&service, &owner, &names).await, @r#"
+    vedette_heartbeat_info{heartbeat="A",name="Dump"} 1
+    vedette_heartbeat_info{heartbeat="B",name="Sync"} 1
+    vedette_heartbeat_issues{heartbeat="A",severity="critical"} 1
+    vedette_heartbeat_issues{heartbeat="A",severity="info"} 0
+    vedette_heartbeat_issues{heartbeat="A",severity="warning"} 0
+    vedette_heartbeat_issues{heartbeat="B",severity="critical"} 0
+    vedette_heartbeat_issues{heartbeat="B",severity="info"} 0
+    vedette_heartbeat_issues{heartbeat="B",severity="warning"} 0
+    vedette_heartbeat_last_ping_timestamp_seconds{heartbeat="A"} <at>
+    vedette_heartbeat_monitored{heartbeat="A"} 1
+    vedette_heartbeat_monitored{heartbeat="B"} 0
+    vedette_heartbeat_run_seconds{heartbeat="A"} 0
+    vedette_heartbeat_up{heartbeat="A"} 0
+    "#);
+    service.advance_minutes(1);
+    let metrics = format!("/teams/{}/metrics?selector=env:prod&tags=true", owner.team);
+    let selected = client.get(&metrics).await.body;
+    let text = selected.as_str().expect("a text");
+    assert!(
+        text.contains(&format!(
+            "vedette_heartbeat_tag{{heartbeat=\"{failed}\",tag=\"env:prod\"}} 1"
+        )),
+        "{text}"
+    );
+    assert!(!text.contains(&fresh), "{text}");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! `GET /teams/{team}/metrics`: the state of a team's sites for Prometheus.
+//! `GET /teams/{team}/metrics`: the state of a team's sites and heartbeats for Prometheus.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use vedette_domain::alerts::channel_state::ChannelState;
 use vedette_domain::checks::check::StatusResult;
 use vedette_domain::checks::pointer::Latest;
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::id::SiteId;
+use vedette_domain::id::MonitorId;
 use vedette_domain::issues::Severity;
 use vedette_domain::sites::selector::Selector;
 use vedette_domain::sites::tag::Tag;
@@ -21,6 +21,7 @@ use vedette_http::validation::{Errors, ValidationError};
 use vedette_ops::exposition::{CONTENT_TYPE, Exposition, Value as _};
 use vedette_store::{ChannelRef, Directory, DirectoryRow, TeamWithSettings};
 
+use super::heartbeats::{SERIES_OF_HEARTBEAT, add_heartbeats};
 use crate::Context;
 
 /// The most series in a response.
@@ -35,24 +36,37 @@ pub(crate) async fn handle(
 ) -> Result<Response, ApiError> {
     let (store, now) = (&context.app.store, context.caller.now);
     let (selector, shows_tags) = parse(&context.query())?;
-    let count = team.team.sites as usize;
+    let [count, jobs] = [team.team.sites, team.team.heartbeats].map(|count| count as usize);
     if selector.is_none() {
-        hold_series(count * SERIES_OF_SITE)?;
+        hold_series(count * SERIES_OF_SITE + jobs * SERIES_OF_HEARTBEAT)?;
     }
     hold_metrics(store, team.id(), now).await?;
 
-    let (rows, tags, trouble, channels) = futures::try_join!(
+    let heartbeats = async {
+        match jobs {
+            0 => Ok(Vec::new()),
+            _ => store.heartbeats_relaxed(team.id()).await,
+        }
+    };
+    let (rows, tags, trouble, channels, mut heartbeats) = futures::try_join!(
         store.directory(team.id(), count),
         store.tags_if(shows_tags || selector.is_some(), team.id()),
         store.trouble(team.id()),
         store.channels(team.id()),
+        heartbeats,
     )?;
+    if let Some(selector) = &selector {
+        heartbeats.retain(|stored| selector.matches(&stored.heartbeat.tags));
+    }
     let mut directory = Directory { rows, tags };
     let selector = selector.map(|selector| selector.numbered(&directory.tags)).unwrap_or_default();
     directory.rows.retain(|row| selector.matches(&row.tags));
     let rows = &directory.rows;
-    let tags: usize = rows.iter().filter(|_| shows_tags).map(|row| row.tags.len()).sum();
-    hold_series(rows.len() * SERIES_OF_SITE + tags)?;
+    let of_sites = rows.iter().map(|row| row.tags.len());
+    let of_heartbeats = heartbeats.iter().map(|stored| stored.heartbeat.tags.len());
+    let tags: usize = of_sites.chain(of_heartbeats).filter(|_| shows_tags).sum();
+    let series = rows.len() * SERIES_OF_SITE + heartbeats.len() * SERIES_OF_HEARTBEAT;
+    hold_series(series + tags)?;
     let partitions = || rows.iter().map(|row| row.id.partition());
     let places: Vec<ChannelRef> = channels.iter().map(ChannelRef::from).collect();
     let (mut status, mut ssl, states) = futures::try_join!(
@@ -66,7 +80,7 @@ pub(crate) async fn handle(
         .filter_map(|state| Some((state.source(Latest::completed(state.evaluated?)), retention)));
     let mut checks = store.checks(evaluated).await?;
 
-    let mut issues: BTreeMap<(SiteId, Severity), u32> = BTreeMap::new();
+    let mut issues: BTreeMap<(MonitorId, Severity), u32> = BTreeMap::new();
     for issue in &trouble.issues {
         *issues.entry((issue.monitor, issue.severity())).or_default() += 1;
     }
@@ -92,6 +106,7 @@ pub(crate) async fn handle(
         })
         .collect();
     let mut exposition = exposition(&sites);
+    add_heartbeats(&mut exposition, &heartbeats, shows_tags, &issues);
     add_channels(&mut exposition, channels.iter().zip(&states), now);
     Ok(text(exposition.into_text(), CONTENT_TYPE))
 }
