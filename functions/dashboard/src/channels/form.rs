@@ -179,7 +179,9 @@ fn wanted(kind: ChannelKind, input: &FormInput) -> Markup {
             let choices = kind.events().iter().map(|of| Choice::new(*of, words::event(*of)));
             input.chosen(field, &choices.collect::<Vec<_>>())
         }
-        "tools" => input.chosen(field, &Tool::ALL.map(|of| Choice::new(of, words::tool(of)))),
+        "tools" => {
+            input.chosen(field, &Tool::WITH_HEARTBEAT.map(|of| Choice::new(of, words::tool(of))))
+        }
         "severities" => {
             input.chosen(field, &Severity::ALL.map(|of| Choice::new(of, words::severity(of))))
         }

@@ -35,6 +35,7 @@ pub struct ChannelResource<'a> {
     /// Events that it gets; all if empty.
     events: &'a BTreeSet<EventKind>,
     /// Tools whose issues it gets; all if empty.
+    #[cfg_attr(feature = "schema", schemars(schema_with = "any_tools"))]
     tools: &'a BTreeSet<Tool>,
     /// Severities that it gets; all if empty.
     severities: &'a BTreeSet<Severity>,
@@ -149,6 +150,13 @@ fn wire_forecast<S: Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     wire_time_or_null(&forecast.flatten(), serializer)
+}
+
+/// Tools of sites and heartbeats.
+#[cfg(feature = "schema")]
+fn any_tools(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let items = super::issue::any_tool(generator);
+    schemars::json_schema!({ "type": "array", "items": items, "uniqueItems": true })
 }
 
 impl<'a> ChannelResource<'a> {

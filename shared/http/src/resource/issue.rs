@@ -92,7 +92,7 @@ pub struct IssueResource {
 
 /// All tools, with that of heartbeats.
 #[cfg(feature = "schema")]
-fn any_tool(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+pub(super) fn any_tool(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
     schemars::json_schema!({ "type": "string", "enum": Tool::WITH_HEARTBEAT })
 }
 

@@ -107,7 +107,7 @@ input! {
         events: Optional<BTreeSet<EventKind>> = ListRule::new(0, EventKind::ALL.len(), EventKind::ALL);
         /// Tools whose issues it gets; all if left out.
         #[option("tools", "TOOL")]
-        tools: Optional<BTreeSet<Tool>> = ListRule::new(0, Tool::ALL.len(), Tool::ALL);
+        tools: Optional<BTreeSet<Tool>> = ListRule::new(0, Tool::WITH_HEARTBEAT.len(), Tool::WITH_HEARTBEAT);
         /// Severities that it gets; all if left out.
         #[option("severities", "SEVERITY")]
         severities: Optional<BTreeSet<Severity>> = ListRule::new(0, Severity::ALL.len(), Severity::ALL);
@@ -307,7 +307,7 @@ mod tests {
         }
         for (field, values) in [
             ("events", "opened, resolved, reminder, acknowledged"),
-            ("tools", "status, ssl, dns, broken-links, performance"),
+            ("tools", "status, ssl, dns, broken-links, performance, heartbeat"),
             ("severities", "critical, warning, info"),
         ] {
             let mut input = json!({ "address": "ada@example.com" });
