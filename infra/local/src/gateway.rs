@@ -8,7 +8,7 @@ mod response_writer;
 use std::convert::Infallible;
 use std::future::{pending, poll_fn};
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{self, IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -80,14 +80,19 @@ pub(crate) struct Gateway {
 }
 
 /// Listens on the address. As many connections as are served may wait there for their turn.
-pub(crate) fn bind(address: SocketAddr) -> io::Result<TcpListener> {
+pub(crate) fn bind(address: SocketAddr) -> io::Result<net::TcpListener> {
     let socket = match address {
         SocketAddr::V4(_) => TcpSocket::new_v4()?,
         SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
-    socket.listen(CONNECTIONS_MAX)
+    socket.listen(CONNECTIONS_MAX)?.into_std()
+}
+
+/// Listens on a socket that systemd passes, with as many waiting connections as on one of [`bind`].
+pub(crate) fn listen(socket: &net::TcpListener) -> io::Result<()> {
+    Ok(rustix::net::listen(socket, CONNECTIONS_MAX.cast_signed())?)
 }
 
 impl Gateway {

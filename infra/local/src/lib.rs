@@ -26,6 +26,7 @@ pub mod process;
 mod profiles;
 mod serve;
 mod service;
+mod socket;
 mod supervisor;
 mod threads;
 mod welcome;

@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -48,9 +48,10 @@ pub struct Options {
     )]
     pub data: PathBuf,
 
-    /// Where the service listens; port 0 picks a free port
-    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8787")]
-    pub listen: SocketAddr,
+    /// Where the service listens, unless systemd passes a socket to it; port 0 picks a free port [default:
+    /// 127.0.0.1:8787]
+    #[arg(long, env = "VEDETTE_LISTEN", value_name = "IP:PORT")]
+    pub listen: Option<SocketAddr>,
 
     /// Where Prometheus reads the metrics of this process, at /metrics; the address must be one that only this machine
     /// can reach. `vedette metrics` and the Unix socket in the data folder also provide them
@@ -92,6 +93,13 @@ pub struct Options {
     pub quiet: bool,
 }
 
+impl Options {
+    /// The address on which the service listens if systemd passes no socket.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.listen.unwrap_or_else(|| (Ipv4Addr::LOCALHOST, 8787).into())
+    }
+}
+
 fn fsync(text: &str) -> Result<Fsync, &'static str> {
     match text {
         "always" => Ok(Fsync::Always),
@@ -125,7 +133,7 @@ mod tests {
     fn every_option_has_a_default() {
         let options = parse(&[]).expect("defaults");
         assert_eq!(options.data, PathBuf::from("data"));
-        assert_eq!(options.listen.to_string(), "127.0.0.1:8787");
+        assert_eq!(options.address().to_string(), "127.0.0.1:8787");
         assert!(!options.quiet && !options.token && !options.demo);
         assert_eq!(options.minute.minute(), Duration::from_secs(60));
         assert_eq!(options.fsync, Fsync::EverySecond);

@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use listenfd::ListenFd;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use vedette_checker::{Config, LIGHTHOUSE};
 use vedette_dashboard::ProviderConfig;
@@ -19,7 +20,7 @@ use vedette_runtime::terminal::{self, Lines};
 use crate::operator::{OPERATOR_URL, Operator};
 use crate::options::Options;
 use crate::service::Service;
-use crate::{process, supervisor, threads, welcome};
+use crate::{process, socket, supervisor, threads, welcome};
 
 /// The same exit code as for invalid arguments.
 const WRONG_CONFIGURATION: u8 = 2;
@@ -30,6 +31,8 @@ const LAST_LINES: Duration = Duration::from_secs(1);
 /// Runs the service until it is asked to stop. Returns how the process ends.
 #[must_use]
 pub fn serve(options: &Options) -> ExitCode {
+    // Changes the environment, so it comes before the first thread.
+    let passed = ListenFd::from_env();
     let runtime = match threads::runtime() {
         Ok(runtime) => runtime,
         Err(error) => return refuse(1, &error),
@@ -42,7 +45,8 @@ pub fn serve(options: &Options) -> ExitCode {
     telemetry::init_behind(lines.clone());
     terminal::report_panics(lines.clone());
     process::prepare();
-    let ended = configured(options).map(|configured| runtime.block_on(run(options, configured)));
+    let ended =
+        configured(options).map(|configured| runtime.block_on(run(options, configured, passed)));
     // Threads that wait for the disk or the resolver are abandoned.
     runtime.shutdown_background();
     let code = match ended {
@@ -79,12 +83,18 @@ fn configured(options: &Options) -> Result<Configured, ConfigError> {
     Ok(Configured { config, send, provider })
 }
 
-async fn run(options: &Options, mut configured: Configured) -> Result<(), Box<dyn Error>> {
+async fn run(
+    options: &Options,
+    mut configured: Configured,
+    passed: ListenFd,
+) -> Result<(), Box<dyn Error>> {
     let mut signals = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    // Stays open while the service starts again.
+    let mut socket = socket::passed(passed, options)?;
     loop {
         let Configured { config, send, provider } = configured;
         let service = tokio::select! {
-            started = Service::start(options.clone(), config, send, provider) => started?,
+            started = Service::start_on(&mut socket, options.clone(), config, send, provider) => started?,
             () = asked_to_stop(&mut signals) => return Ok(()),
         };
         welcome::announce(&service);
@@ -96,6 +106,7 @@ async fn run(options: &Options, mut configured: Configured) -> Result<(), Box<dy
         };
         if !starts_again {
             supervisor::stopping();
+            socket = None;
         }
         tokio::select! {
             () = service.stop() => {}

@@ -1,7 +1,7 @@
 //! The whole service, in the order in which its parts start and stop.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{self, IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,6 +44,7 @@ use crate::options::Options;
 use crate::pauses;
 use crate::places;
 use crate::profiles;
+use crate::supervisor;
 use crate::worker::{self, Worker};
 
 /// Longer than the gateway and the workers give to running work.
@@ -108,12 +109,23 @@ impl Service {
     /// When the data folder, an address or the table is not available; nothing is left running.
     pub async fn start(
         options: Options,
+        config: Config,
+        send: SendConfig,
+        provider: Option<ProviderConfig>,
+    ) -> Result<Self, StartError> {
+        Self::start_on(&mut None, options, config, send, provider).await
+    }
+
+    /// Starts everything on this socket; if there is none yet, on a new one, which is then there for another start.
+    pub(crate) async fn start_on(
+        socket: &mut Option<net::TcpListener>,
+        options: Options,
         mut config: Config,
         mut send: SendConfig,
         provider: Option<ProviderConfig>,
     ) -> Result<Self, StartError> {
         let folder = open_folder(&options).await?;
-        let sockets = Sockets::bind(&options)?;
+        let sockets = Sockets::open(socket, &options)?;
         data_folder::examine_table(&folder).await?;
         let database = Database::open(&folder, options.fsync).await?;
         let table_socket = table_socket(&folder, &database)?;
@@ -314,14 +326,23 @@ struct Sockets {
 }
 
 impl Sockets {
-    fn bind(options: &Options) -> Result<Self, StartError> {
-        let bind = |address| {
-            let bound =
-                gateway::bind(address).and_then(|socket| Ok((socket.local_addr()?, socket)));
-            bound.map_err(|source| StartError::Listen { address, source })
+    fn open(socket: &mut Option<net::TcpListener>, options: &Options) -> Result<Self, StartError> {
+        let open = |address, socket: io::Result<net::TcpListener>| {
+            let opened = socket
+                .and_then(|socket| Ok((socket.local_addr()?, TcpListener::from_std(socket)?)));
+            opened.map_err(|source| StartError::Listen { address, source })
         };
-        let (listen, gateway) = bind(options.listen)?;
-        let (metrics_listen, metrics) = options.metrics.map(bind).transpose()?.unzip();
+        let address = options.address();
+        let gateway = match socket {
+            Some(socket) => socket.try_clone(),
+            None => gateway::bind(address).and_then(|bound| {
+                supervisor::keep(&bound);
+                socket.insert(bound).try_clone()
+            }),
+        };
+        let (listen, gateway) = open(address, gateway)?;
+        let metrics = options.metrics.map(|address| open(address, gateway::bind(address)));
+        let (metrics_listen, metrics) = metrics.transpose()?.unzip();
         Ok(Self { gateway, listen, metrics, metrics_listen })
     }
 }

@@ -1,7 +1,11 @@
-//! Notifies systemd, if it started this process: when the service is ready, that it is alive, and when it stops.
+//! Notifies systemd, if it started this process: when the service is ready, that it is alive, and when it stops. Also has
+//! systemd keep the service's socket between two processes.
 
 use std::convert::Infallible;
 use std::future;
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::AsFd as _;
 
 use sd_notify::NotifyState;
 use tokio::time::{MissedTickBehavior, interval};
@@ -20,6 +24,20 @@ pub(crate) fn stopping() {
     notify(&[NotifyState::Stopping]);
 }
 
+/// The name of a socket that systemd has kept.
+pub(crate) const KEPT: &str = "stored";
+
+/// Has systemd keep a socket for as long as the service runs or restarts, if its unit allows that
+/// (`FileDescriptorStoreMax`). Meanwhile, connections wait in the socket's queue.
+pub(crate) fn keep(socket: &TcpListener) {
+    report(sd_notify::notify_with_fds(&[NotifyState::FdStore], &[socket.as_fd()]));
+}
+
+/// Has systemd close the socket that it keeps.
+pub(crate) fn keep_no_longer() {
+    notify(&[NotifyState::FdStoreRemove, NotifyState::FdName(KEPT)]);
+}
+
 /// Reports again and again that the service is alive, each time after its table has answered. A service that hangs
 /// stops reporting, and systemd restarts it. Waits forever if no reports were requested.
 pub(crate) async fn keep_alive(service: &Service) -> Infallible {
@@ -34,7 +52,11 @@ pub(crate) async fn keep_alive(service: &Service) -> Infallible {
 }
 
 fn notify(state: &[NotifyState<'_>]) {
-    if let Err(error) = sd_notify::notify(state) {
+    report(sd_notify::notify(state));
+}
+
+fn report(notified: io::Result<()>) {
+    if let Err(error) = notified {
         warn!(%error, "could not notify systemd of the service's state");
     }
 }

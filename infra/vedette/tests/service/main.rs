@@ -17,6 +17,7 @@ mod pages;
 mod process;
 mod secrets;
 mod sequences;
+mod socket;
 mod tools;
 mod tutorial;
 mod unread;
@@ -34,7 +35,7 @@ fn options(data: &Path) -> Options {
     Options {
         data: data.to_owned(),
         hosts: Vec::new(),
-        listen: ([127, 0, 0, 1], 0).into(),
+        listen: Some(([127, 0, 0, 1], 0).into()),
         minute: vedette_domain::checks::schedule::TimeScale::new(std::time::Duration::from_millis(
             100,
         ))

@@ -275,7 +275,7 @@ async fn a_wrong_start_says_what_is_wrong() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = taken.local_addr().expect("an address");
     let mut options = options(&data);
-    options.listen = address;
+    options.listen = Some(address);
     let refused = Service::start(options, config(), mail(&data), None).await;
     assert!(matches!(refused, Err(StartError::Listen { .. })));
     assert!(!data.join("token").exists(), "nobody was made");
