@@ -7,6 +7,8 @@
     story.py systemd SOCKET COMMAND...    the same program, started as systemd does; SOCKET is the path outside
     story.py booted NSPAWN ROOT PACKAGE REGISTRY    boots the root's own systemd, installs the root's file PACKAGE in it, and
                                                     a browser from this registry of npm
+    story.py requests ADDRESS    asks the service at this address again and again until standard input ends. Prints a line
+                                 after the first answer, and in the end the longest wait in seconds
     story.py audit ADDRESS TOKEN    adds a site to the service at this address, and waits for its performance check
 """
 
@@ -17,6 +19,7 @@ import os
 import pathlib
 import queue
 import re
+import select
 import shlex
 import signal
 import socket
@@ -281,6 +284,17 @@ def audit(address, token):
     print(Client(address, token).audit())
 
 
+def requests(address):
+    client, longest = Client(address, None), 0
+    while not select.select([sys.stdin], [], [], 0)[0]:
+        began = time.monotonic()
+        client.ask("GET", "/api/v1/me")
+        if not longest:
+            print("the first request is answered", flush=True)
+        longest = max(longest, time.monotonic() - began)
+    print(longest)
+
+
 def children(pid):
     """The processes that any thread of a process has started."""
     threads = pathlib.Path(f"/proc/{pid}/task").glob("*/children")
@@ -315,6 +329,9 @@ def systemd(path, command):
     told.settimeout(PATIENCE)
     watchdog = 2
     service = Service(command, NOTIFY_SOCKET="/run/notify", WATCHDOG_USEC=str(watchdog * 1_000_000))
+    kept, [listener], _, _ = socket.recv_fds(told, 4096, 1)
+    with socket.socket(fileno=listener) as listener:
+        assert kept.strip() == b"FDSTORE=1" and service.address == "{}:{}".format(*listener.getsockname()), kept
     ready = told.recv(4096).decode().splitlines()
     assert "READY=1" in ready and any(line.startswith("STATUS=Listening on ") for line in ready), ready
     times = []
@@ -327,7 +344,7 @@ def systemd(path, command):
     said = [told.recv(4096).strip()]
     while said[-1] != b"STOPPING=1":
         said.append(told.recv(4096).strip())
-    print("    systemd gets READY, WATCHDOG in time, and STOPPING")
+    print("    systemd gets the socket, READY, WATCHDOG in time, and STOPPING")
 
 
 class Machine:
@@ -357,6 +374,11 @@ class Machine:
         )
         assert not check or ran.returncode == 0, ran
         return ran.stdout.strip()
+
+    def start(self, *command, **more):
+        """Starts a part of this script in the network of the machine."""
+        network = ["nsenter", f"--target={self.init()}", "--net"]
+        return subprocess.Popen([*network, sys.executable, __file__, *command], stdout=subprocess.PIPE, text=True, **more)
 
     def change_unit(self, setting):
         """Changes the service's unit until the machine is off, and restarts the service."""
@@ -398,10 +420,7 @@ class Machine:
     def audit(self, token):
         """Has the service audit a page on the machine. Returns what came of it, and the namespaces that a page had for
         itself."""
-        began = subprocess.Popen(
-            ["nsenter", f"--target={self.init()}", "--net", sys.executable, __file__, "audit", "127.0.0.1:8787", token],
-            stdout=subprocess.PIPE, text=True,
-        )
+        began = self.start("audit", "127.0.0.1:8787", token)
         own = set()
         while began.poll() is None:
             own |= self.namespaces_of_pages()
@@ -438,10 +457,15 @@ def booted(nspawn, root, package, registry):
         assert "/setup" in machine.journal(), "the journal has no link"
         machine.vedette("user", "create", "--name", "Ada", "--email", "ada@example.com", "--verified")
 
+        asking = machine.start("requests", "127.0.0.1:8787", stdin=subprocess.PIPE)
+        asking.stdout.readline()
         began = time.monotonic()
         machine.run("systemctl", "restart", "vedette")
         restart = time.monotonic() - began
         machine.vedette("health")
+        wait, _ = asking.communicate()
+        assert asking.returncode == 0, "a request was refused during the restart"
+        moved(machine)
 
         # Two minutes are too long for a test.
         machine.change_unit("WatchdogSec=2s")
@@ -451,7 +475,8 @@ def booted(nspawn, root, package, registry):
         machine.run("systemctl", "kill", "--signal=KILL", "vedette")
         killed = machine.wait_until(lambda: machine.has_restarted(2))
         assert "Ada" in machine.vedette("user", "show", "ada@example.com")
-        print(f"    a booted systemd starts it, restarts it in {restart:.1f} s, after a kill in {killed:.1f} s, and "
+        print(f"    a booted systemd starts it, restarts it in {restart:.1f} s, while requests wait for up to "
+              f"{float(wait):.1f} s, after a kill in {killed:.1f} s, and "
               f"{hung:.1f} s after it hangs with a watchdog of 2 s", flush=True)
 
         machine.change_unit("WatchdogSec=2min")
@@ -461,6 +486,18 @@ def booted(nspawn, root, package, registry):
         assert machine.service("Result") == "success", machine.run("systemctl", "status", "vedette", check=False)
     finally:
         machine.power_off()
+
+
+def moved(machine):
+    """Changes the address of the service, as docs/guides/install.md says, and back."""
+    settings = pathlib.Path(machine.root, "etc/vedette/vedette.env")
+    former = settings.read_text()
+    # All addresses include the former one, which must be free.
+    for changed, address in ((f"{former}VEDETTE_LISTEN=0.0.0.0:8787\n", "0.0.0.0:8787"), (former, "127.0.0.1:8787")):
+        settings.write_text(changed)
+        machine.run("systemctl", "restart", "vedette")
+        kept = machine.service("NFileDescriptorStore")
+        assert (machine.service("StatusText"), kept) == (f"Listening on {address}", "1"), machine.journal()
 
 
 def sandboxed(machine, registry):
@@ -495,6 +532,8 @@ match sys.argv[1:]:
         systemd(path, command)
     case ["booted", nspawn, root, package, registry]:
         booted(nspawn, root, package, registry)
+    case ["requests", address]:
+        requests(address)
     case ["audit", address, token]:
         audit(address, token)
     case _:
