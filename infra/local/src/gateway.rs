@@ -11,6 +11,7 @@ use std::io;
 use std::net::{self, IpAddr, SocketAddr};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::FutureExt as _;
@@ -23,7 +24,7 @@ use lambda_http::http::{HeaderValue, Version, request};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
 use vedette_api::{Api, BELOW_PING, answer_ping, dispatch};
@@ -65,6 +66,8 @@ const WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 const LINGER: (Duration, u64) = (Duration::from_secs(2), 10 * 1024 * 1024);
 /// How long running requests may take to finish when the service stops.
 const GRACE: Duration = Duration::from_secs(5);
+/// How long a new connection may wait for its first request when the service stops.
+const FIRST_REQUEST: Duration = Duration::from_secs(1);
 /// The pause before the next attempt to accept a connection, when this process has too many files open.
 const BREATH: Duration = Duration::from_millis(100);
 
@@ -151,7 +154,7 @@ impl Gateway {
                 }
                 Err(error) => {
                     warn!(%error, "could not accept a connection");
-                    tokio::time::sleep(BREATH).await;
+                    sleep(BREATH).await;
                 }
             }
         }
@@ -190,8 +193,10 @@ impl Gateway {
     ) where
         S: AsyncRead + AsyncWrite + Unpin,
     {
+        let is_used = AtomicBool::new(false);
         // Boxed, because the connection is inspected from outside while it works.
         let service = service_fn(|request| {
+            is_used.store(true, Ordering::Relaxed);
             Box::pin(async move {
                 // The connection is about to be dropped.
                 let Some(active) = registered.begin_request() else { return pending().await };
@@ -206,9 +211,16 @@ impl Gateway {
             .max_buf_size(BUFFER_MAX)
             .half_close(true)
             .serve_connection(TokioIo::new(WriteTimeout::new(stream)), service);
+        let must_end = async {
+            stop.cancelled().await;
+            // hyper would close the connection without an answer, although the request may be on its way.
+            if !is_used.load(Ordering::Relaxed) {
+                sleep(FIRST_REQUEST).await;
+            }
+        };
         let ended = tokio::select! {
             ended = poll_fn(|context| connection.poll_without_shutdown(context)) => ended,
-            () = stop.cancelled() => {
+            () = must_end => {
                 std::pin::Pin::new(&mut connection).graceful_shutdown();
                 poll_fn(|context| connection.poll_without_shutdown(context)).await
             }
@@ -388,9 +400,26 @@ mod tests {
             client.read_buf(&mut rest).await.expect("the rest of the answer");
         }
         // The connection is idle until the next request.
-        tokio::time::sleep(READ_TIMEOUT / 2).await;
+        sleep(READ_TIMEOUT / 2).await;
         gateway.connections.evict_idle();
         assert_eq!(connection.evicted().now_or_never(), Some(()));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_first_request_of_a_connection_is_answered_although_the_service_stops() {
+        let gateway = gateway();
+        let (mut client, stream) = duplex(1024);
+        let connection = gateway.connections.register(Source::of(IpAddr::from([127, 0, 0, 1])));
+        let stop = CancellationToken::new();
+        stop.cancel();
+        let mut answer = Vec::new();
+        let ask = async {
+            sleep(FIRST_REQUEST / 2).await;
+            client.write_all(REQUEST).await.expect("sent");
+            client.read_to_end(&mut answer).await.expect("received");
+        };
+        tokio::join!(gateway.listen(stream, None, &connection, stop), ask);
+        assert!(answer.starts_with(b"HTTP/1.1 404 "), "{}", String::from_utf8_lossy(&answer));
     }
 
     #[tokio::test(start_paused = true)]
@@ -402,9 +431,9 @@ mod tests {
             let taken = async {
                 // Reading a few bytes now and then is not enough.
                 while does_trickle && client.read_u8().await.is_ok() {
-                    tokio::time::sleep(WRITE_TIMEOUT / 10).await;
+                    sleep(WRITE_TIMEOUT / 10).await;
                 }
-                tokio::time::sleep(2 * WRITE_TIMEOUT).await;
+                sleep(2 * WRITE_TIMEOUT).await;
             };
             tokio::select! {
                 ended = listening => ended.expect("no panic"),
