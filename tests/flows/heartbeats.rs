@@ -12,6 +12,7 @@ use vedette_domain::id::HeartbeatId;
 use vedette_domain::input::Input as _;
 use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_domain::sites::selector::Selector;
+use vedette_testkit::Fault;
 use vedette_testkit::channels::{chat, webhook};
 
 use crate::scene::Scene;
@@ -116,7 +117,7 @@ impl Job {
 }
 
 impl Scene {
-    async fn add_heartbeat(&self, name: &str, mut body: Value) -> (String, String) {
+    pub(crate) async fn add_heartbeat(&self, name: &str, mut body: Value) -> (String, String) {
         body["name"] = name.into();
         let path = format!("/teams/{}/heartbeats", self.owner.team);
         let added = self.client().post(&path, &body).await;
@@ -389,4 +390,20 @@ async fn a_change_that_a_ping_overtakes_is_made_again() {
         assert!(matches!(made, Err(ActionError::Failed(_))), "{made:?}");
     }
     assert_eq!(job.state().await, "on_time", "the ping is not lost");
+}
+
+#[tokio::test]
+async fn a_ping_counts_once_if_the_answer_of_the_table_is_lost() {
+    let job = Job::frequent().await;
+    let test = &job.scene.service.test;
+    for what in ["/start", "", &format!("/start?rid={RUN}"), &format!("/0?rid={RUN}")] {
+        test.advance(SignedDuration::from_secs(10));
+        test.faults().on_write(1, Fault::LoseAnswer);
+        job.ping(what).await;
+    }
+    assert_eq!(job.outcomes().await, ["success", "success"]);
+    assert_eq!(job.shown("running_since").await, Value::Null);
+    let runs = job.scene.client().get(&format!("{}/runs", job.path)).await;
+    let lasted = |run: usize| runs.body["data"][run]["duration_seconds"].as_f64();
+    assert_eq!([lasted(0), lasted(1)], [Some(10.0), Some(10.0)]);
 }

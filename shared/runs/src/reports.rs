@@ -142,7 +142,8 @@ async fn save(app: &App, subject: &Subject, effect: PingEffect) -> Result<(), St
         PingEffect::Nothing => return Ok(()),
         PingEffect::Noted(next) => {
             let partition = subject.stored.heartbeat.id.partition();
-            app.store.put_tool(partition, Tool::Heartbeat, &next, app.clock.now()).await?;
+            let now = app.clock.now();
+            app.store.put_tool_without_token(partition, Tool::Heartbeat, &next, now).await?;
             next.timer.filter(|timer| before.timer != Some(*timer))
         }
         PingEffect::Reported(report) => save_report(app, subject, report).await?.timer,
