@@ -4,6 +4,7 @@ mod alerts;
 mod api;
 mod cadence;
 mod configuration;
+mod heartbeats;
 mod history;
 mod inside;
 mod lambda;
@@ -47,6 +48,8 @@ enum Measure {
     Alerts(alerts::Options),
     /// What Lambda functions cost apart from their work
     Lambda(lambda::Options),
+    /// What pings and deadlines of heartbeats cost, and how soon an issue opens after a ping is missed
+    Heartbeats(heartbeats::Options),
     /// What readers of a status page cost while many sites are checked
     Readers(readers::Options),
     /// What large pages of the dashboard cost
@@ -78,6 +81,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Measure::Reconcile(options) => reconcile::measure(&options).await,
         Measure::Alerts(options) => alerts::measure(&options).await,
         Measure::Lambda(options) => lambda::measure(&options).await,
+        Measure::Heartbeats(options) => heartbeats::measure(&options).await,
         Measure::Readers(options) => readers::measure(&options).await,
         Measure::Pages(options) => pages::measure(&options).await,
         Measure::Scale(options) => scale::simulate(&options),
