@@ -71,6 +71,7 @@ OPENAPI_PYTHON_CLIENT := $(call locked,openapi-python-client,.txt)
 OPENAPI_TYPESCRIPT := $(call locked,openapi-typescript,/package-lock.json)
 RECEIVERS := $(call locked,receivers,.txt)
 CARDS := $(call locked,cards,/package-lock.json)
+CRONSIM := $(call locked,cronsim,.txt)
 OIDC_PROVIDER := $(call locked,oidc-provider,/package-lock.json)
 SAM := $(call locked,sam,.txt)
 MINISTACK := $(call locked,ministack,.txt)
@@ -100,7 +101,7 @@ BLACKBOX_EXPORTER := .tools/blackbox-exporter-$(BLACKBOX_EXPORTER_VERSION)
 PROMETHEUS := .tools/prometheus-$(PROMETHEUS_VERSION)
 ALERTMANAGER := .tools/alertmanager-$(ALERTMANAGER_VERSION)
 
-.PHONY: help run quick check committed clippy all-targets test rust-tests test-aws test-image contract clients alerts alertmanager metrics locations pages book docs pictures stills backups simulate bench comparison fuzz openapi reference lighthouse template dependencies audit lock build deploy outpost region package dist dist-browser test-dist test-reproducible lint-workflows release collect publish image destination credentials rust lints spelling session
+.PHONY: help run quick check committed clippy all-targets test rust-tests test-aws test-image contract clients alerts alertmanager metrics cron locations pages book docs pictures stills backups simulate bench comparison fuzz openapi reference lighthouse template dependencies audit lock build deploy outpost region package dist dist-browser test-dist test-reproducible lint-workflows release collect publish image destination credentials rust lints spelling session
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s%s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -125,15 +126,15 @@ quick: rust lints ## Check formatting, lint, and run the unit, route, page and f
 
 # Tools are downloaded while code is compiled. Quick tests run first, and cargo's tests last, so that their results are
 # at the end of the output.
-test: rust lints spelling session ## Run all tests: formatting, lints, template, documentation, contract, clients, alerts, metrics, pages, cargo's tests
+test: rust lints spelling session ## Run all tests: formatting, lints, template, documentation, contract, clients, alerts, metrics, cron, pages, cargo's tests
 	cargo fmt --all --check
 	@$(MAKE) --no-print-directory --jobs=2 $(LINT) dependencies template lint-workflows lighthouse book $(SCHEMATHESIS)/ok \
 		$(OPENAPI_PYTHON_CLIENT)/ok $(OPENAPI_TYPESCRIPT)/ok $(RECEIVERS)/ok $(CARDS)/ok \
-		$(OIDC_PROVIDER)/ok $(PROMETHEUS)/ok
+		$(OIDC_PROVIDER)/ok $(PROMETHEUS)/ok $(CRONSIM)/ok
 	@# Without the features that only AWS needs, like its users.
 	@$(MAKE) --no-print-directory run ARGS=--help >/dev/null
 	$(build_service)
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target contract clients alerts metrics pages
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target contract clients alerts metrics cron pages
 	@# Node may leave a pipe non-blocking, into which make cannot write much at once.
 	@python3 -c 'import os; [os.set_blocking(output, True) for output in (1, 2)]'
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target rust-tests $(BESIDE)
@@ -184,6 +185,10 @@ alertmanager: rust $(ALERTMANAGER)/ok ## Send the alerts of 200 sites to a real 
 metrics: rust $(PROMETHEUS)/ok ## Have Prometheus read the metrics of a running service, load the alert rules, and answer the dashboard's queries
 	$(build_service)
 	tests/metrics/run $(CURDIR)/$(PROMETHEUS)/usr/bin
+
+cron: rust $(CRONSIM)/ok ## Compare when cron jobs run with cronsim, which Healthchecks uses, at every change of the clocks in ten years
+	cargo build --locked --workspace --example next_runs
+	$(CRONSIM)/bin/python tests/cron/compare.py "$${CARGO_TARGET_DIR:-target}/debug/examples/next_runs"
 
 locations: rust ## Run a service and two agents in network namespaces, let a site fail for some or all of them, and kill each (Linux with iproute2, as root or with user namespaces)
 	$(build_service)
@@ -484,6 +489,9 @@ $(OIDC_PROVIDER)/ok: | $(LIGHTHOUSE)/.ok
 
 $(RECEIVERS)/ok:
 	$(call venv,receivers)
+
+$(CRONSIM)/ok:
+	$(call venv,cronsim)
 
 $(OPENAPI_PYTHON_CLIENT)/ok:
 	$(call venv,openapi-python-client)
