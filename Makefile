@@ -427,9 +427,9 @@ rust:
 lints:
 	@cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1 || { echo "rustfmt or clippy is missing; install them with: rustup component add rustfmt clippy" >&2; exit 1; }
 
-# A test runs the commands of the tutorial.
+# Tests run the commands of the tutorial, and scripts that ping Healthchecks.
 session:
-	@command -v curl >/dev/null && command -v jq >/dev/null || { echo "curl or jq is missing (a test runs the tutorial with them); install them with: apt install curl jq" >&2; exit 1; }
+	@command -v curl >/dev/null && command -v jq >/dev/null && command -v wget >/dev/null || { echo "curl, jq or wget is missing (tests run the tutorial and other scripts with them); install them with: apt install curl jq wget" >&2; exit 1; }
 
 # $(call venv,tool): a Python environment for each tool, because their pins differ. infra/tools/TOOL.txt lists
 # everything that it contains. No package runs code when it is installed. `ok` is written last, so that an interrupted

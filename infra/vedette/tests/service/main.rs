@@ -10,6 +10,7 @@ mod full_disk;
 mod gateway;
 mod guides;
 mod hanging;
+mod healthchecks;
 mod metrics;
 mod operator;
 mod over_http;
