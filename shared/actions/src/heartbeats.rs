@@ -24,7 +24,7 @@ use crate::error::{ActionError, HeartbeatError};
 use crate::issues::{Decision, decide};
 use crate::sites::outbox_of_deletion;
 
-/// Creates a heartbeat.
+/// Creates a heartbeat. It has no slug if nobody chose one and another heartbeat has the one that follows from its name.
 ///
 /// # Errors
 ///
@@ -35,14 +35,19 @@ pub async fn create_heartbeat(
     new: NewHeartbeat,
     by: By,
 ) -> Result<StoredHeartbeat, HeartbeatError> {
-    let random = app.entropy.site_id()?;
+    let (random, has_own_slug) = (app.entropy.site_id()?, new.slug.is_some());
     let (id, key) = match new.ping_uuid {
         Some(key) => (key.heartbeat(random), key),
         None => (random, PingKey::new(random, app.entropy.number()?)),
     };
     let heartbeat =
         new.into_heartbeat(id, key, team.id, &team.zone, by.now).map_err(HeartbeatRefusal::from)?;
-    add_heartbeat(app, team, heartbeat, Some(by)).await
+    match add_heartbeat(app, team, heartbeat.clone(), Some(by)).await {
+        Err(ActionError::Refused(HeartbeatRefusal::SlugTaken)) if !has_own_slug => {
+            add_heartbeat(app, team, Heartbeat { slug: String::new(), ..heartbeat }, Some(by)).await
+        }
+        added => added,
+    }
 }
 
 /// Creates the heartbeat of a slug that a job has pinged.

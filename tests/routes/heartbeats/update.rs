@@ -112,5 +112,11 @@ async fn another_schedule_counts_from_the_last_ping() {
     assert_eq!(
         expected(json!({ "cron": "0 12 * * *", "time_zone": "Europe/Berlin" })).await,
         (at("11:00:00"), at("11:01:00"))
+    // Another name changes no slug, whether or not there is one.
+    let (third, _) = added(&service, &owner, &frequent("Backup")).await;
+    for (heartbeat, slug) in [(&first, "old"), (&third, "")] {
+        let renamed = client.patch(heartbeat, &json!({ "name": "Restore" })).await;
+        assert_eq!((renamed.status, renamed.data("slug")), (200, slug.to_owned()));
+    }
     );
 }

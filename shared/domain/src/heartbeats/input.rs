@@ -25,8 +25,9 @@ input! {
         #[form("Name", "For example, Nightly backup.")]
         name: Required<String> = line(NAME_MAX);
         /// What stands for the heartbeat in addresses with the team's ping key: lowercase letters, digits, hyphens and
-        /// underscores, unique in the team. The default comes from the name.
-        #[form("Slug", "The end of its address with the ping key of the team. Leave it empty to take it from the name.")]
+        /// underscores, unique in the team. The default comes from the name, and is empty if another heartbeat has that
+        /// slug.
+        #[form("Slug", "The end of its address with the ping key of the team. If you leave it empty, a new heartbeat takes it from its name, unless that slug is taken.")]
         slug: Nullable<String> = SLUG;
         /// Free text.
         #[form("Notes, sent with notifications")]
