@@ -105,6 +105,7 @@ RULES = re.compile(
             r"The ping_key is taken\.",
             r"The ping_uuid field can be chosen only for a new heartbeat\.",
             r"The cron field cannot be combined with period_minutes\.",
+            r"The time_zone field can be chosen only with a cron expression\.",
             # A pattern does not say which fields there are, and which days a month has.
             r"The cron field .+\.",
             r"The ping_key field must consist of .+ and must not be a UUID\.",

@@ -163,6 +163,11 @@ async fn invalid_heartbeats_are_refused_and_change_nothing() {
     let both = json!({ "name": "Backup", "cron": "@daily", "period_minutes": 5 });
     let message = "The cron field cannot be combined with period_minutes.";
     assert_invalid(&post(&service, &owner, &both).await, "cron", message);
+    let message = "The time_zone field can be chosen only with a cron expression.";
+    for period in [json!(5), Value::Null] {
+        let zone = json!({ "name": "Backup", "period_minutes": period, "time_zone": "UTC" });
+        assert_invalid(&post(&service, &owner, &zone).await, "time_zone", message);
+    }
     assert!(rows(&service.client(&owner).get(&path(&owner)).await).is_empty());
 }
 
@@ -186,22 +191,22 @@ async fn a_slug_stands_for_one_heartbeat_of_a_team() {
 }
 
 #[tokio::test]
+async fn of_two_heartbeats_that_are_created_at_once_one_gets_the_slug() {
+    let (service, owner) = Service::with_team().await;
+    let new = json!({ "name": "DB backup" });
+    let (one, other) =
+        futures::future::join(post(&service, &owner, &new), post(&service, &owner, &new)).await;
+    assert_eq!((one.status, other.status), (201, 201));
+    let mut slugs = [one.data("slug"), other.data("slug")];
+    slugs.sort();
+    assert_eq!(slugs, ["", "db-backup"]);
+}
+
+#[tokio::test]
 async fn a_ping_address_leads_to_one_heartbeat() {
     let (service, owner) = Service::with_team().await;
     let stranger = new_team(&service.test, Plan::Starter).await;
     added(&service, &owner, &json!({ "name": "One", "ping_uuid": KEY })).await;
-    #[tokio::test]
-    async fn of_two_heartbeats_that_are_created_at_once_one_gets_the_slug() {
-        let (service, owner) = Service::with_team().await;
-        let new = json!({ "name": "DB backup" });
-        let (one, other) =
-            futures::future::join(post(&service, &owner, &new), post(&service, &owner, &new)).await;
-        assert_eq!((one.status, other.status), (201, 201));
-        let mut slugs = [one.data("slug"), other.data("slug")];
-        slugs.sort();
-        assert_eq!(slugs, ["", "db-backup"]);
-    }
-
     // The other bits do not say where it is.
     for key in [KEY, "00000000-0000-4000-bcc8-b8d8a82ea278"] {
         for member in [&owner, &stranger] {

@@ -30,6 +30,16 @@ async fn a_heartbeat_changes_in_what_was_sent() {
             json!({ "period_minutes": 5 }),
             json!({ "cron": null, "time_zone": null, "period_minutes": 5 }),
         ),
+        (json!({ "period_minutes": 5, "cron": null, "time_zone": null }), json!({})),
+        // The zone that the cron expression had is forgotten.
+        (
+            json!({ "cron": "@daily" }),
+            json!({ "cron": "@daily", "time_zone": "UTC", "period_minutes": null }),
+        ),
+        (
+            json!({ "period_minutes": 5, "time_zone": null }),
+            json!({ "cron": null, "time_zone": null, "period_minutes": 5 }),
+        ),
         (json!({ "grace_minutes": 2 }), json!({ "grace_minutes": 2 })),
         (json!({ "longest_run_minutes": 9 }), json!({ "longest_run_minutes": 9 })),
         (json!({ "longest_run_minutes": null }), json!({ "longest_run_minutes": null })),
@@ -48,8 +58,8 @@ async fn a_heartbeat_changes_in_what_was_sent() {
         assert_eq!(client.get(&heartbeat).await.body, expected, "{sent}");
     }
     let log = audited(&service, &owner).await;
-    assert_eq!((log.len(), &log[0], &log[1]), (18, &json!("added"), &json!("edited")));
-    assert_eq!(log[16..], [json!("paused"), json!("resumed")]);
+    assert_eq!((log.len(), &log[0], &log[1]), (20, &json!("added"), &json!("edited")));
+    assert_eq!(log[18..], [json!("paused"), json!("resumed")]);
 }
 
 #[tokio::test]
@@ -73,6 +83,16 @@ async fn invalid_changes_are_refused_and_change_nothing() {
             "The cron field cannot be combined with period_minutes.",
         ),
         (
+            json!({ "time_zone": "Europe/Berlin" }),
+            "time_zone",
+            "The time_zone field can be chosen only with a cron expression.",
+        ),
+        (
+            json!({ "period_minutes": 10, "time_zone": "Europe/Berlin" }),
+            "time_zone",
+            "The time_zone field can be chosen only with a cron expression.",
+        ),
+        (
             json!({ "ping_uuid": "5bf66975-d4c7-4bf5-bcc8-b8d8a82ea278" }),
             "ping_uuid",
             "The ping_uuid field can be chosen only for a new heartbeat.",
@@ -92,6 +112,12 @@ async fn a_slug_that_was_given_up_is_free() {
     assert_eq!(client.patch(&first, &json!({ "slug": "old" })).await.status, 200);
     let (second, _) = added(&service, &owner, &frequent("Backup")).await;
     assert_eq!(client.patch(&first, &json!({ "slug": "backup" })).await.status, 422);
+    // Another name changes no slug, whether or not there is one.
+    let (third, _) = added(&service, &owner, &frequent("Backup")).await;
+    for (heartbeat, slug) in [(&first, "old"), (&third, "")] {
+        let renamed = client.patch(heartbeat, &json!({ "name": "Restore" })).await;
+        assert_eq!((renamed.status, renamed.data("slug")), (200, slug.to_owned()));
+    }
     assert_eq!(client.delete(&second).await.status, 204);
     assert_eq!(client.patch(&first, &json!({ "slug": "backup" })).await.status, 200);
 }
@@ -112,11 +138,5 @@ async fn another_schedule_counts_from_the_last_ping() {
     assert_eq!(
         expected(json!({ "cron": "0 12 * * *", "time_zone": "Europe/Berlin" })).await,
         (at("11:00:00"), at("11:01:00"))
-    // Another name changes no slug, whether or not there is one.
-    let (third, _) = added(&service, &owner, &frequent("Backup")).await;
-    for (heartbeat, slug) in [(&first, "old"), (&third, "")] {
-        let renamed = client.patch(heartbeat, &json!({ "name": "Restore" })).await;
-        assert_eq!((renamed.status, renamed.data("slug")), (200, slug.to_owned()));
-    }
     );
 }

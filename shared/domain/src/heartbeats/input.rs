@@ -42,7 +42,8 @@ input! {
         #[form("Cron expression", "The five fields of the crontab, such as 30 2 * * *.")]
         #[option("cron", "EXPRESSION")]
         cron: Nullable<CronExpression> = CronExpression::RULE;
-        /// The time zone of the cron expression: an IANA name, such as `Europe/Berlin`. The default is the team's.
+        /// The time zone of the cron expression: an IANA name, such as `Europe/Berlin`. The default is the team's. A period
+        /// has none.
         #[form("Time zone", "That of the machine that runs the job.")]
         time_zone: Nullable<NamedZone> = NamedZone::RULE;
         /// How many minutes after the expected time a ping may still come. An issue opens after that.
@@ -93,9 +94,35 @@ const KEYWORDS: TextRule<String> = TextRule {
     parse: |text| Ok(text.to_owned()),
 };
 
-/// A heartbeat that has both a period and a cron expression.
-fn both() -> ValidationError {
-    ValidationError::new("cron", "The cron field cannot be combined with period_minutes.")
+/// What was chosen of a schedule, and the rest as it is kept.
+fn schedule(
+    cron: Option<CronExpression>,
+    period_minutes: Option<u32>,
+    zone: Option<NamedZone>,
+    kept: JobSchedule,
+    team_zone: &NamedZone,
+) -> Result<JobSchedule, ValidationError> {
+    match (cron, period_minutes, kept) {
+        (Some(_), Some(_), _) => {
+            let message = "The cron field cannot be combined with period_minutes.";
+            Err(ValidationError::new("cron", message))
+        }
+        (None, Some(minutes), _) | (None, None, JobSchedule::Every { minutes }) => match zone {
+            None => Ok(JobSchedule::Every { minutes }),
+            Some(_) => {
+                let message = "The time_zone field can be chosen only with a cron expression.";
+                Err(ValidationError::new("time_zone", message))
+            }
+        },
+        (Some(expression), None, JobSchedule::Every { .. }) => {
+            let zone = zone.unwrap_or_else(|| team_zone.clone());
+            Ok(JobSchedule::Cron { expression, zone })
+        }
+        (Some(expression), None, JobSchedule::Cron { zone: kept, .. })
+        | (None, None, JobSchedule::Cron { expression, zone: kept }) => {
+            Ok(JobSchedule::Cron { expression, zone: zone.unwrap_or(kept) })
+        }
+    }
 }
 
 impl NewHeartbeat {
@@ -103,7 +130,7 @@ impl NewHeartbeat {
     ///
     /// # Errors
     ///
-    /// When it has both a period and a cron expression.
+    /// When it has both a period and a cron expression, or a time zone without the latter.
     pub fn into_heartbeat(
         self,
         id: HeartbeatId,
@@ -112,16 +139,8 @@ impl NewHeartbeat {
         team_zone: &NamedZone,
         now: Timestamp,
     ) -> Result<Heartbeat, ValidationError> {
-        let schedule = match (self.cron, self.period_minutes) {
-            (Some(_), Some(_)) => return Err(both()),
-            (Some(expression), None) => JobSchedule::Cron {
-                expression,
-                zone: self.time_zone.unwrap_or_else(|| team_zone.clone()),
-            },
-            (None, period) => {
-                JobSchedule::Every { minutes: period.unwrap_or(DEFAULT_PERIOD_MINUTES) }
-            }
-        };
+        let usual = JobSchedule::Every { minutes: DEFAULT_PERIOD_MINUTES };
+        let schedule = schedule(self.cron, self.period_minutes, self.time_zone, usual, team_zone)?;
         let slug = self.slug.unwrap_or_else(|| slug_of(&self.name));
         Ok(Heartbeat {
             slug,
@@ -146,7 +165,7 @@ impl HeartbeatEdit {
     ///
     /// # Errors
     ///
-    /// When both a period and a cron expression were chosen.
+    /// When both a period and a cron expression were chosen, a time zone for a period, or a ping address.
     pub fn apply_to(
         self,
         heartbeat: &Heartbeat,
@@ -157,21 +176,8 @@ impl HeartbeatEdit {
             return Err(ValidationError::new("ping_uuid", message));
         }
         let kept = heartbeat.clone();
-        let schedule = match (self.cron, self.period_minutes, kept.schedule) {
-            (Some(_), Some(_), _) => return Err(both()),
-            (Some(expression), None, JobSchedule::Cron { zone, .. }) => {
-                JobSchedule::Cron { expression, zone: self.time_zone.unwrap_or(zone) }
-            }
-            (Some(expression), None, JobSchedule::Every { .. }) => JobSchedule::Cron {
-                expression,
-                zone: self.time_zone.unwrap_or_else(|| team_zone.clone()),
-            },
-            (None, Some(minutes), _) => JobSchedule::Every { minutes },
-            (None, None, JobSchedule::Cron { expression, zone }) => {
-                JobSchedule::Cron { expression, zone: self.time_zone.unwrap_or(zone) }
-            }
-            (None, None, schedule @ JobSchedule::Every { .. }) => schedule,
-        };
+        let schedule =
+            schedule(self.cron, self.period_minutes, self.time_zone, kept.schedule, team_zone)?;
         let word =
             |chosen: Option<Option<String>>, kept| chosen.map_or(kept, Option::unwrap_or_default);
         Ok(Heartbeat {
