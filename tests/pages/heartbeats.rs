@@ -4,10 +4,10 @@ use vedette_domain::accounts::account::Role;
 use vedette_testkit::{Member, member_of};
 use vedette_tests::Service;
 
-use crate::support::{Browser, body, said, sent_to};
+use crate::support::{Browser, body, main_part, said, sent_to, text};
 
-const FORM: &str = "name=Nightly+backup&slug=&notes=Runs+on+db1&tags=team%3Adata&period_minutes=&cron=0+2+*+*+*\
-                    &time_zone=Europe%2FBerlin&grace_minutes=30&longest_run_minutes=60&failure_keywords=\
+const FORM: &str = "name=Nightly+backup&slug=&notes=Runs+on+db1&tags=team%3Adata&schedule=cron&period_minutes=\
+                    &cron=0+2+*+*+*&time_zone=Europe%2FBerlin&grace_minutes=30&longest_run_minutes=60&failure_keywords=\
                     &success_keywords=&start_keywords=";
 
 /// The path of the only heartbeat, and what follows the address in its ping URL.
@@ -59,6 +59,61 @@ async fn a_heartbeat_is_added_with_the_form_edited_paused_and_deleted() {
 }
 
 #[tokio::test]
+async fn the_form_says_what_a_schedule_means() {
+    let (service, owner) = Service::with_team().await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let list = format!("/teams/{}/heartbeats", owner.team);
+    let preview = format!("{FORM}&do=preview");
+    let period = preview
+        .replace("schedule=cron&period_minutes=", "schedule=period_minutes&period_minutes=90");
+    for (form, meaning, notified) in [
+        (
+            &preview.replace("Nightly+backup", ""),
+            "Every day at 02:00, Europe/Berlin. Next: 21 Nov at 02:00, 22 Nov at 02:00, 23 Nov at 02:00.",
+            "If no ping comes for the run on 21 Nov at 02:00, you are notified on 21 Nov at 02:30, 30 min after it should have run.",
+        ),
+        (
+            &preview.replace("0+2+*+*+*", "*/7+*+1+*+*"),
+            "At `*/7 * 1 * *`, Europe/Berlin. Next: 1 Dec at 00:00, 1 Dec at 00:07, 1 Dec at 00:14.",
+            "you are notified on 1 Dec at 00:30,",
+        ),
+        (&period, "Every 90 minutes.", "If no ping comes for 2 h, you are notified."),
+    ] {
+        let page = browser.post(&list, form).await;
+        for says in [meaning, notified] {
+            assert!(text(said(&page)).contains(says), "{says}: {}", text(said(&page)));
+        }
+    }
+    for (form, why) in [
+        (preview.replace("0+2+*+*+*", "%3Cb%3E"), "Must have five fields,"),
+        (preview.replace("0+2+*+*+*", ""), "Is required."),
+        (period.replace("=90", "="), "Is required."),
+        (period.replace("=90", "=0"), "Must be at least 1."),
+    ] {
+        let page = browser.post(&list, &form).await;
+        assert_eq!(page.status(), 422, "{form}");
+        let says = text(main_part(&page));
+        assert!(says.contains(why) && !says.contains("When you are notified"), "{says}");
+        assert!(!body(&page).contains("<b>\""), "{}", body(&page));
+    }
+    assert!(said(&browser.get(&list).await).contains("No heartbeats yet."), "nothing is saved");
+
+    browser.post(&list, FORM).await;
+    let (path, _) = only(&service, &owner).await;
+    let edit = format!("{path}/edit");
+    assert!(text(said(&browser.get(&edit).await)).contains("Next: 21 Nov at 02:00,"));
+    assert!(text(said(&browser.post(&edit, &period).await)).contains("Every 90 minutes."));
+    assert_eq!(
+        sent_to(&browser.post(&edit, &period.replace("do=", "")).await),
+        format!("{path}?notice=saved")
+    );
+    assert!(said(&browser.get(&path).await).contains("Every 90 minutes"));
+    let page = browser.get(&edit).await;
+    assert!(text(said(&page)).contains("Every 90 minutes."), "{}", said(&page));
+    assert!(said(&page).contains("value=\"period_minutes\" checked"), "{}", said(&page));
+}
+
+#[tokio::test]
 async fn the_pages_show_what_a_job_reports() {
     let (service, owner) = Service::with_team().await;
     let mut browser = Browser::of(&service.test, owner.user).await;
@@ -81,7 +136,10 @@ async fn the_pages_show_what_a_job_reports() {
     let issues = browser.get(&format!("/teams/{}/issues", owner.team)).await;
     assert!(said(&issues).contains("Nightly backup"), "{}", said(&issues));
     service.ping(&key).await;
-    assert!(said(&browser.get(&path).await).contains("On time"));
+    let page = text(said(&browser.get(&path).await));
+    for says in ["On time", "21 Nov , 01:30 Ping expected 21 Nov , 01:00"] {
+        assert!(page.contains(says), "{says}: {page}");
+    }
 }
 
 #[tokio::test]

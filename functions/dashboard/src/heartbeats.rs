@@ -10,6 +10,7 @@ use vedette_domain::checks::check::RunOutcome;
 use vedette_domain::checks::schedule::TimeScale;
 use vedette_domain::heartbeats::heartbeat::Heartbeat;
 use vedette_domain::heartbeats::reports::{HeartbeatState, RecentRun, Reports};
+use vedette_domain::heartbeats::schedule::JobSchedule;
 use vedette_domain::id::{PingKey, TeamId};
 use vedette_store::StoredHeartbeat;
 
@@ -42,6 +43,18 @@ fn pings(context: RequestContext<'_>) -> String {
 fn address(context: RequestContext<'_>, heartbeat: &Heartbeat) -> String {
     let key = heartbeat.ping_key.map(PingKey::reveal).unwrap_or_default();
     format!("{}/{key}", pings(context))
+}
+
+/// The line with which a job pings an address.
+fn command(address: &str) -> String {
+    format!("curl -fsS -m 10 --retry 5 {address}")
+}
+
+/// What a job can add to that line.
+fn endings() -> Markup {
+    html! {
+        p.small { code { "/start" } " at the start measures how long a run takes, " code { "/$?" } " at the end reports the exit status, and " code { "--data-binary @FILE" } " keeps the last 10 kB of the output." }
+    }
 }
 
 /// A state in words.
@@ -143,6 +156,6 @@ fn bars(reports: &Reports, count: usize) -> Markup {
 }
 
 /// When the job runs, in words.
-fn schedule(heartbeat: &Heartbeat) -> String {
-    crate::form::capitalized(&heartbeat.schedule.words())
+fn schedule(schedule: &JobSchedule) -> String {
+    crate::form::capitalized(&schedule.words())
 }

@@ -135,7 +135,7 @@ impl FormInput {
     }
 
     /// The control of values of a shape.
-    pub(super) fn control_of(&self, shape: &InputShape, name: &str, label: Label<'_>) -> Markup {
+    pub(crate) fn control_of(&self, shape: &InputShape, name: &str, label: Label<'_>) -> Markup {
         match *shape {
             InputShape::Text { kind: TextKind::Lines, .. } => self.textarea(name, label, 3),
             InputShape::Text { kind: TextKind::SecretLines, .. } => self.textarea(name, label, 4),

@@ -167,7 +167,7 @@ fn row(of: &StoredHeartbeat, next: Markup, clock: Clock<'_>) -> Markup {
             td.c-st { (pill(reports.state())) }
             td {
                 a.name href=(path_of(heartbeat)) { bdi { (heartbeat.name) } }
-                p.quiet.small { (schedule(heartbeat)) }
+                p.quiet.small { (schedule(&heartbeat.schedule)) }
             }
             td.c-resp {
                 div.resp {

@@ -9,7 +9,7 @@ use vedette_domain::checks::check::Check;
 use vedette_domain::checks::check::{HeartbeatResult, RunOutcome};
 use vedette_domain::checks::history::HistoryFilter;
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::heartbeats::reports::{HeartbeatState, Reports};
+use vedette_domain::heartbeats::reports::{Awaited, HeartbeatState, Reports};
 use vedette_domain::issues::IssueStatus;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::time::duration;
@@ -23,7 +23,7 @@ use vedette_http::validation::Errors;
 use vedette_routing::HeartbeatAccess;
 use vedette_store::StoredHeartbeat;
 
-use super::{address, bars, deadline, path, path_of, pill, schedule};
+use super::{address, bars, command, deadline, endings, path, path_of, pill, schedule};
 use crate::clock::Clock;
 use crate::layout::{Heading, NavTab};
 use crate::look::{Icon, Look, TabState};
@@ -64,7 +64,7 @@ pub(crate) async fn show(
         },)?;
     let reports = stored.state.reports();
     let active: Vec<&Issue> = issues.iter().filter(|issue| issue.lifecycle.is_active()).collect();
-    let line = format!("curl -fsS -m 10 --retry 5 {}", address(context, heartbeat));
+    let line = command(&address(context, heartbeat));
     let content = html! {
         (layout::notice(context, &NOTICES))
         (maintenance::notice(&team.team, (heartbeat.id, &heartbeat.tags), clock))
@@ -87,7 +87,7 @@ pub(crate) async fn show(
             header { h2 { "Ping address" } }
             div.in.stack.gs {
                 pre data-copy { code { (line) } }
-                p.small { code { "/start" } " at the start measures how long a run takes, " code { "/$?" } " at the end reports the exit status, and " code { "--data-binary @FILE" } " keeps the last 10 kB of the output." }
+                (endings())
                 p.quiet.small { "Whoever knows this address can ping. Only members of the team see it." }
             }
         }
@@ -115,7 +115,7 @@ fn lead(StoredHeartbeat { heartbeat, .. }: &StoredHeartbeat) -> Markup {
     let grace = jiff::SignedDuration::from_mins(heartbeat.grace_minutes.into());
     html! {
         p.quiet {
-            (schedule(heartbeat)) " · " (duration(grace)) " of grace"
+            (schedule(&heartbeat.schedule)) " · " (duration(grace)) " of grace"
             @for tag in &heartbeat.tags { " " span.tag { (tag) } }
         }
     }
@@ -183,25 +183,31 @@ fn figures(
     let of = |outcome| runs.iter().filter(|run| run.outcome == outcome).count();
     let good = of(RunOutcome::Success);
     let newest = runs.last();
-    let figure = |name: &str, value: Markup, note: Option<String>| {
+    let figure = |name: &str, value: Markup, note: Option<Markup>| {
         html! {
             div { span { (name) } p.big { (value) } @if let Some(note) = note { span { (note) } } }
         }
     };
     let of_last = newest.and_then(|run| match run.outcome {
-        RunOutcome::Success => run.lasted.map(|lasted| format!("Took {}", duration(lasted))),
-        RunOutcome::Failure => Some("Failed".to_owned()),
+        RunOutcome::Success => run.lasted.map(|lasted| html! { "Took " (duration(lasted)) }),
+        RunOutcome::Failure => Some(html! { "Failed" }),
         _ => None,
+    });
+    let time_scale = context.app.service.time_scale;
+    let awaited = reports.deadline(&stored.heartbeat, time_scale, clock.now).map(|it| it.awaited);
+    let of_next = awaited.map(|awaited| match awaited {
+        Awaited::Ping(expected) => html! { "Ping expected " (clock.since(expected)) },
+        Awaited::End(began) => html! { "Run began " (clock.since(began)) },
     });
     let percent = (100 * good).checked_div(runs.len());
     html! {
         div.card.sum4 {
             (figure("Last ping", reports.last.map_or_else(unknown, |at| clock.ago(at)), of_last))
-            (figure("Next deadline", deadline(stored, context.app.service.time_scale, clock), None))
+            (figure("Next deadline", deadline(stored, time_scale, clock), of_next))
             (figure(
                 "Good runs",
                 percent.map_or_else(unknown, |percent| html! { (percent) "\u{202f}%" }),
-                (!runs.is_empty()).then(|| format!("{}: {} missed, {} failed", counted(runs.len(), "run", "runs"), of(RunOutcome::Missed), of(RunOutcome::Failure))),
+                (!runs.is_empty()).then(|| html! { (counted(runs.len(), "run", "runs")) ": " (of(RunOutcome::Missed)) " missed, " (of(RunOutcome::Failure)) " failed" }),
             ))
             (figure("Median duration", reports.recent.median().map_or_else(unknown, |median| html! { (duration(median)) }), None))
         }

@@ -67,6 +67,16 @@ impl JobSchedule {
         }
     }
 
+    /// The expected times after an instant, if each ping comes when it is expected.
+    pub fn times_after(
+        &self,
+        after: Timestamp,
+        time_scale: TimeScale,
+    ) -> impl Iterator<Item = Timestamp> {
+        let next = move |after: &Timestamp| self.next_after(*after, time_scale);
+        successors(next(&after), next)
+    }
+
     /// The schedule for people: `every 5 minutes`, or `every Monday at 09:00, Europe/Berlin`.
     pub fn words(&self) -> String {
         match self {
@@ -641,12 +651,11 @@ mod tests {
         let (schedule, zone) = (cron(expression, zone_name), zone(zone_name));
         let [from, to] = [from, to].map(|time| zone.instant_of(time.parse().expect("a time")));
         let to = to.expect("an instant");
-        successors(schedule.next_after(from.expect("an instant"), TimeScale::default()), |run| {
-            schedule.next_after(*run, TimeScale::default())
-        })
-        .take_while(|run| *run < to)
-        .map(|run| zone.local(run).strftime("%H:%M%:z").to_string())
-        .collect()
+        schedule
+            .times_after(from.expect("an instant"), TimeScale::default())
+            .take_while(|run| *run < to)
+            .map(|run| zone.local(run).strftime("%H:%M%:z").to_string())
+            .collect()
     }
 
     #[test]
@@ -811,10 +820,9 @@ mod tests {
             ("0 0 29 2 */7", ["2032-02-29", "2060-02-29", "2088-02-29", "2128-02-29"]),
         ] {
             let schedule = cron(expression, "UTC");
-            let first = schedule.next_after(at("2026-10-31T12:00:00Z"), TimeScale::default());
-            let runs =
-                successors(first, |run| schedule.next_after(*run, TimeScale::default())).take(4);
-            let found: Vec<_> = runs.map(|run| run.strftime("%Y-%m-%d").to_string()).collect();
+            let runs = schedule.times_after(at("2026-10-31T12:00:00Z"), TimeScale::default());
+            let dates_of = runs.take(4).map(|run| run.strftime("%Y-%m-%d").to_string());
+            let found: Vec<_> = dates_of.collect();
             assert_eq!(found, dates, "{expression}");
         }
     }
@@ -927,6 +935,8 @@ mod tests {
         assert_eq!(schedule(2).next_after(after, real), Some(at("2026-11-20T10:02:00.5Z")));
         assert_eq!(schedule(0).next_after(after, real), Some(at("2026-11-20T10:01:00.5Z")));
         assert_eq!(schedule(u32::MAX).next_after(Timestamp::MAX, real), None);
+        let times: Vec<_> = schedule(90).times_after(after, real).take(2).collect();
+        assert_eq!(times, [at("2026-11-20T11:30:00.5Z"), at("2026-11-20T13:00:00.5Z")]);
         let fast = TimeScale::new(std::time::Duration::from_secs(1)).expect("a time scale");
         assert_eq!(schedule(2).next_after(after, fast), Some(at("2026-11-20T10:00:02.5Z")));
     }
