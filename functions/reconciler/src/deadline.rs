@@ -22,7 +22,7 @@ pub(crate) async fn look(
 ) -> Result<(), ReconcilerError> {
     let now = app.clock.now();
     let left = due.duration_since(now);
-    let wait = match app.health.has_listened_until(due) {
+    let wait = match app.health.listening_until() >= due {
         _ if left.is_positive() => Some(left),
         // If the machine has just woken up, it is not known yet that pings could not arrive.
         false => Some(AGAIN_AFTER),
@@ -34,6 +34,6 @@ pub(crate) async fn look(
         app.queue.send(&again, delay).await?;
         return Ok(());
     }
-    record_deadline(app, heartbeat, &app.health.deaf_times()).await?;
+    record_deadline(app, heartbeat).await?;
     Ok(())
 }

@@ -79,11 +79,10 @@ pub(crate) async fn timers(
 
 /// Repairs the deadlines of a team's heartbeats.
 async fn deadlines(app: &App, team: TeamId) -> Result<(), ReconcilerError> {
-    let pauses = &app.health.deaf_times();
     let heartbeats = app.store.heartbeats(team).await?.into_iter().map(Ok);
     stream::iter(heartbeats)
         .try_for_each_concurrent(CONCURRENCY, |stored| async move {
-            record_deadline(app, stored.heartbeat.id, pauses).await
+            record_deadline(app, stored.heartbeat.id).await
         })
         .await?;
     Ok(())

@@ -9,7 +9,6 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::{
     PingEffect, ReportContext, RunReport, ToolChange, ToolState,
 };
-use vedette_domain::clock::Pause;
 use vedette_domain::heartbeats::heartbeat::Heartbeat;
 use vedette_domain::heartbeats::ping::Ping;
 use vedette_domain::heartbeats::reports::TooOften;
@@ -97,21 +96,20 @@ pub async fn record_ping(
     .await
 }
 
-/// Looks at a heartbeat whose deadline may have passed. `pauses` are the times in which the service did not listen.
+/// Looks at a heartbeat whose deadline may have passed.
 ///
 /// # Errors
 ///
 /// When the table does not answer. It is safe to look again.
-pub async fn record_deadline(
-    app: &App,
-    heartbeat: HeartbeatId,
-    pauses: &[Pause],
-) -> Result<(), StoreError> {
+pub async fn record_deadline(app: &App, heartbeat: HeartbeatId) -> Result<(), StoreError> {
+    // In this order: a beat between them adds a pause, but nothing is judged that it is about.
+    let (until, pauses) = (app.health.listening_until(), app.health.deaf_times());
+    let pauses = &pauses;
     retry_on_conflict(budget::WRITE, || async {
         let Some(subject) = subject(app, heartbeat.partition(), false).await? else {
             return Ok(());
         };
-        let effect = subject.stored.state.pass_deadline(&subject.context(app), pauses);
+        let effect = subject.stored.state.pass_deadline(&subject.context(app), until, pauses);
         save(app, &subject, effect).await
     })
     .await

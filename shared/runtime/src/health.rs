@@ -238,9 +238,9 @@ impl Health {
         self.listening.send_replace(Listening { until: Some(until), deaf });
     }
 
-    /// Whether it is known if pings could arrive until an instant.
-    pub fn has_listened_until(&self, instant: Timestamp) -> bool {
-        self.listening.borrow().until.is_none_or(|until| until >= instant)
+    /// Until when it is known whether pings could arrive.
+    pub fn listening_until(&self) -> Timestamp {
+        self.listening.borrow().until.unwrap_or(Timestamp::MAX)
     }
 
     /// When pings could not arrive, or not be saved: oldest first.

@@ -84,8 +84,14 @@ impl ToolState {
         })
     }
 
-    /// What happens at the deadline of a heartbeat. `pauses` are the times in which Vedette did not listen.
-    pub fn pass_deadline(&self, context: &ReportContext<'_>, pauses: &[Pause]) -> PingEffect {
+    /// What happens at the deadline of a heartbeat. `pauses` are the times in which Vedette did not listen, which are
+    /// known up to `until`: a later deadline waits.
+    pub fn pass_deadline(
+        &self,
+        context: &ReportContext<'_>,
+        until: Timestamp,
+        pauses: &[Pause],
+    ) -> PingEffect {
         let ReportContext { heartbeat, time_scale, now, .. } = *context;
         let known = self.reports();
         let reports = known.without_future(now);
@@ -96,7 +102,7 @@ impl ToolState {
         let Some(deadline) = reports.deadline(heartbeat, time_scale, now) else {
             return unchanged();
         };
-        if deadline.at > now {
+        if deadline.at > now.min(until) {
             return unchanged();
         }
         let mut pauses = pauses.to_vec();

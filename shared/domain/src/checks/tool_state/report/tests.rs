@@ -79,7 +79,7 @@ impl Job {
     }
 
     fn deadline(&mut self, minute: i64, pauses: &[Pause]) -> Option<ToolChange> {
-        let effect = self.state.pass_deadline(&self.context(minute), pauses);
+        let effect = self.state.pass_deadline(&self.context(minute), Timestamp::MAX, pauses);
         self.save(minute, effect)
     }
 
@@ -175,6 +175,11 @@ fn a_deadline_counts_only_if_vedette_listened_outside_maintenance() {
     assert_eq!(job.deadline(70, &[Pause { from: at(55), to: at(61) }]), None);
     assert_eq!(job.timer(), Some(at(131)));
     assert_eq!(events(job.deadline(131, &[])), [(DOWN, true)]);
+
+    // A pause that is not known yet may cover it.
+    let mut job = Job::new();
+    job.ping(0, PingKind::Success, "");
+    assert_eq!(job.state.pass_deadline(&job.context(80), at(69), &[]), PingEffect::Nothing);
 
     let mut job = Job::in_maintenance(60, 30);
     job.ping(0, PingKind::Success, "");
