@@ -1,18 +1,21 @@
 //! What status checks cost on AWS: measured units at list prices. `docs/explanation/costs.md` shows the same figures.
+//! What pings cost: their units.
 
 use std::fs;
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
 use vedette_domain::accounts::plan::Plan;
 use vedette_domain::checks::check::{Finish, Phases, StatusResult, ToolResult};
 use vedette_domain::checks::load::{BUCKETS_SAVE_PER_MILLION, Load};
 use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::id::CheckId;
 use vedette_domain::locations::QUESTION_TIMEOUT;
+use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_reconciler::{dispatch, redeliver};
 use vedette_runtime::metrics::Metric;
 use vedette_runtime::{Destination, SQS_CALL};
-use vedette_testkit::{status_evidence, status_result};
+use vedette_testkit::{Spent, status_evidence, status_result};
 
 use crate::batches::Batch;
 use crate::budget::different_days;
@@ -384,4 +387,107 @@ async fn a_million_status_checks_cost_what_the_page_says() {
             expected.join("\n")
         );
     }
+}
+
+/// A job that is expected every minute, and may be a minute late.
+struct Job {
+    scene: Scene,
+    key: String,
+    /// Deadlines that must still be looked at, and when.
+    deadlines: Vec<(Timestamp, Message)>,
+}
+
+impl Job {
+    async fn start() -> Self {
+        let scene = Scene::start().await;
+        let settings = json!({ "period_minutes": 1, "grace_minutes": 1 });
+        let (_, key) = scene.add_heartbeat("Backup", settings).await;
+        Self { scene, key, deadlines: Vec::new() }
+    }
+
+    /// What a ping costs.
+    async fn ping(&mut self, what: &str, output: &str) -> Spent {
+        let service = &self.scene.service;
+        service.test.meter().start();
+        let answer = service.ping_with(&format!("{}{what}", self.key), output).await;
+        let spent = service.test.meter().stop();
+        assert_eq!(answer.status, 200, "{answer:?}");
+        self.note_deadlines();
+        spent
+    }
+
+    /// What it costs to look at the first deadline that is due.
+    async fn look(&mut self) -> Option<Spent> {
+        let service = &self.scene.service;
+        let now = service.test.now();
+        let place = self.deadlines.iter().position(|(due, _)| *due <= now)?;
+        let (_, message) = self.deadlines.remove(place);
+        service.test.meter().start();
+        service.deliver(&message).await;
+        let spent = service.test.meter().stop();
+        self.note_deadlines();
+        Some(spent)
+    }
+
+    fn note_deadlines(&mut self) {
+        let waiting = self.scene.service.waiting().into_iter();
+        self.deadlines.extend(waiting.filter_map(|(message, _)| match message {
+            Message::Reconcile(ReconcileMessage::Deadline { due, .. }) => Some((due, message)),
+            _ => None,
+        }));
+    }
+
+    fn pass(&self, seconds: i64) {
+        self.scene.service.test.advance(SignedDuration::from_secs(seconds));
+    }
+}
+
+#[tokio::test]
+async fn a_ping_takes_at_most_two_write_units() {
+    const RUN: &str = "rid=f7f4f5b4-cf3c-4a0a-9b2c-7dd5b9b0f1a2";
+    let log = |number| format!("copied /var/backups/{number}.tar in {} ms\n", number * 7_919 % 997);
+    let output: String = (0..300).map(log).collect();
+    let mut job = Job::start().await;
+    let mut rows = Vec::new();
+    let mut add = |what: &str, spent: Option<Spent>| {
+        let Spent { reads, writes, .. } = spent.expect(what);
+        rows.push(format!("{what}: {reads} read, {writes} written"));
+    };
+    add("the first ping", Some(job.ping("", "").await));
+    job.pass(60);
+    add("a ping", Some(job.ping("", "").await));
+    job.pass(60);
+    add("a deadline that finds it", job.look().await);
+    add("a start", Some(job.ping(&format!("/start?{RUN}"), "").await));
+    job.pass(10);
+    add("the end of the run", Some(job.ping(&format!("/0?{RUN}"), "").await));
+    add("… repeated", Some(job.ping(&format!("/0?{RUN}"), "").await));
+    add("a word for the log, without output", Some(job.ping("/log", "").await));
+    add("a ping with output", Some(job.ping("", &output[output.len() - 10_000..]).await));
+    job.pass(120);
+    let passed = job.deadlines[0].clone();
+    add("a deadline that passes", job.look().await);
+    job.deadlines.insert(0, passed);
+    add("… looked at again", job.look().await);
+    add("the ping that resolves its issue", Some(job.ping("", "").await));
+    add("a ping that fails", Some(job.ping("/1", "").await));
+    insta::assert_snapshot!(rows.join("\n"), @"");
+}
+
+#[tokio::test]
+async fn a_day_of_pings_takes_little_more_than_a_write_unit_each() {
+    const MINUTES: u32 = 24 * 60;
+    let mut job = Job::start().await;
+    job.ping("", "").await;
+    let (mut pings, mut deadlines, mut looks) = (0.0, 0.0, 0);
+    for _ in 0..MINUTES {
+        job.pass(60);
+        if let Some(spent) = job.look().await {
+            deadlines += spent.writes;
+            looks += 1;
+        }
+        pings += job.ping("", "").await.writes;
+    }
+    let each = pings / f64::from(MINUTES);
+    insta::assert_snapshot!(format!("{each:.3}, {looks} deadlines: {deadlines}"), @"");
 }
