@@ -1074,9 +1074,11 @@ def apply_documents(team):
         assert ask("POST", path, order)["data"]["changes"] == [], order
 
 
-def delete(sites):
+def delete(team, sites):
     """When something is deleted, all its items are deleted."""
     assert {sk for _, sk in rows("S#")} > {"A"} and rows("L#") and rows("N#")
+    for heartbeat in ask("GET", f"/teams/{team}/heartbeats")["data"]:
+        ask("DELETE", f"/teams/{team}/heartbeats/{heartbeat['uuid']}", expect=204)
     for site in sites:
         ask("DELETE", f"/sites/{site}", expect=204)
         ask("DELETE", f"/sites/{site}", expect=404)
@@ -1582,7 +1584,7 @@ def main():
     receive(True)
     until("a bucket has had the site checked after a message was lost", lambda: len(reasons(bucketed)) > runs, 140)
     check_that_nothing_was_given_up()
-    delete([site, lost[0], *others])
+    delete(team, [site, lost[0], *others])
     check_that_all_was_asked()
 
 
