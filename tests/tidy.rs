@@ -438,7 +438,7 @@ fn every_file_is_declared_as_a_module() {
         let (folder, name) = (path.parent().expect("a folder"), name_of(path));
         let file = format!("{name}.rs\"");
         let is_target = ["main", "lib", "build"].contains(&name.as_str())
-            || ["tests", "bin"].contains(&name_of(folder).as_str())
+            || ["tests", "bin", "examples"].contains(&name_of(folder).as_str())
                 && folder.parent().is_some_and(|package| package.join("Cargo.toml").exists())
             || fs::read_to_string(folder.join("Cargo.toml")).is_ok_and(|text| text.contains(&file));
         let declaration = format!("mod {name};");

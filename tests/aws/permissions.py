@@ -46,6 +46,7 @@ EXCEPTIONS = [
         "no resolver answers, so no DNS check has a failure to confirm",
     ),
     ("CheckerStatusRole/blocks", "dynamodb:Query", "*", CONFLICT),
+    ("PingsRole/*", "dynamodb:Query", "S#*", CONFLICT),
     ("CheckerStatusRole/blocks", "dynamodb:UpdateItem", "*", NO_PROOF),
     ("CheckerDnsRole/*", "*", "N#*", NO_RESOLVER),
     ("CheckerDnsRole/*", "sqs:SendMessage", "*-alerts", NO_RESOLVER),

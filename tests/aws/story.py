@@ -1315,7 +1315,7 @@ def manage_heartbeats_by_form(team, cookie):
     visit("POST", f"{heartbeat}/pause", 303, cookie)
     visit("POST", f"{heartbeat}/delete", 303, cookie)
     for _ in range(2):
-        visit("POST", f"{pages}/key", 303, cookie)
+        visit("POST", f"/teams/{team}/ping-key", 303, cookie)
 
 
 def use_the_pages(team, site, target):

@@ -471,7 +471,20 @@ async fn a_ping_takes_at_most_two_write_units() {
     add("… looked at again", job.look().await);
     add("the ping that resolves its issue", Some(job.ping("", "").await));
     add("a ping that fails", Some(job.ping("/1", "").await));
-    insta::assert_snapshot!(rows.join("\n"), @"");
+    insta::assert_snapshot!(rows.join("\n"), @"
+    the first ping: 1.5 read, 2 written
+    a ping: 1.5 read, 1 written
+    a deadline that finds it: 2.5 read, 3 written
+    a start: 1.5 read, 1 written
+    the end of the run: 1.5 read, 1 written
+    … repeated: 1.5 read, 0 written
+    a word for the log, without output: 1.5 read, 1 written
+    a ping with output: 1.5 read, 6 written
+    a deadline that passes: 3.5 read, 15 written
+    … looked at again: 2.5 read, 0 written
+    the ping that resolves its issue: 2.5 read, 13 written
+    a ping that fails: 2.5 read, 15 written
+    ");
 }
 
 #[tokio::test]
@@ -489,5 +502,8 @@ async fn a_day_of_pings_takes_little_more_than_a_write_unit_each() {
         pings += job.ping("", "").await.writes;
     }
     let each = pings / f64::from(MINUTES);
-    insta::assert_snapshot!(format!("{each:.3}, {looks} deadlines: {deadlines}"), @"");
+    insta::assert_snapshot!(
+        format!("{each:.3}, {looks} deadlines: {deadlines}"),
+        @"1.010, 1439 deadlines: 4317"
+    );
 }

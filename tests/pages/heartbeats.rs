@@ -147,8 +147,9 @@ async fn members_replace_the_ping_key_and_viewers_only_look() {
     let (service, owner) = Service::with_team().await;
     let mut browser = Browser::of(&service.test, owner.user).await;
     let list = format!("/teams/{}/heartbeats", owner.team);
+    let key = format!("/teams/{}/ping-key", owner.team);
     browser.post(&list, FORM).await;
-    let replaced = browser.post(&format!("{list}/key"), "").await;
+    let replaced = browser.post(&key, "").await;
     assert_eq!(sent_to(&replaced), format!("{list}?notice=key"));
     assert!(said(&browser.get(&list).await).contains("Replace ping key"));
     let viewer = member_of(&service.test, owner.team, Role::Viewer, &[]).await;
@@ -156,5 +157,5 @@ async fn members_replace_the_ping_key_and_viewers_only_look() {
     let page = browser.get(&list).await;
     assert!(said(&page).contains("Nightly backup"));
     assert!(!body(&page).contains("<form method=\"post\" action=\"/teams"), "{}", body(&page));
-    assert_eq!(browser.post(&format!("{list}/key"), "").await.status(), 403);
+    assert_eq!(browser.post(&key, "").await.status(), 403);
 }

@@ -134,7 +134,7 @@ impl Job {
             plan,
             grace: length(GRACE),
             longest: (number % 3 == 1).then(|| length(LONGEST)),
-            habits: [number % 3 > 0, number % 3 == 1],
+            habits: [!number.is_multiple_of(3), number % 3 == 1],
             run: None,
             wakes_at,
             again: None,

@@ -37,19 +37,21 @@ pub(crate) const CHANGE_CALENDAR: Grant = Grant { put: &[Audit], update: &[Team]
 
 pub(crate) const SAVE_SITE_GROUPS: Grant = Grant { put: &[Audit, Directory], ..Grant::NONE };
 
-pub(crate) const EXPORT_CONFIGURATION: Grant = Grant { query: &[Channel], ..Grant::NONE };
+pub(crate) const EXPORT_CONFIGURATION: Grant =
+    Grant { query: &[Channel, Heartbeats], ..Grant::NONE };
 
 /// What each of the changes writes that a document can make, and the lease.
 pub(crate) const APPLY_CONFIGURATION: Grant = Grant {
     get: &[Channel, Team],
     batch_get: &[Delivery],
-    query: &[Channel, Delivery],
+    query: &[Channel, Delivery, Heartbeats],
     put: &[
         Audit,
         Channel,
         ChannelSecret,
         Delivery,
         Directory,
+        Heartbeats,
         Publication,
         Published,
         Site,
@@ -57,7 +59,16 @@ pub(crate) const APPLY_CONFIGURATION: Grant = Grant {
         Team,
     ],
     update: &[ChannelSecret, Delivery, Directory, Publication, Team],
-    delete: &[Channel, ChannelSecret, Directory, IssueIndex, Published, Site, StatusPage],
+    delete: &[
+        Channel,
+        ChannelSecret,
+        Directory,
+        Heartbeats,
+        IssueIndex,
+        Published,
+        Site,
+        StatusPage,
+    ],
     batch_delete: &[Delivery],
     ..Grant::NONE
 };
@@ -116,6 +127,7 @@ pub(crate) const REPLACE_PING_KEY: Grant = Grant {
 pub const PING: Grant = Grant {
     get: &[Heartbeats, PingKey, Site],
     batch_get: &[Site, Team],
+    query: &[Site],
     put: &[Heartbeats, IssueIndex, Site],
     update: &[Team, Throttle],
     delete: &[IssueIndex],
@@ -195,7 +207,7 @@ pub(crate) const RENAME_TEAM: Grant = Grant { put: &[Audit], update: &[Team], ..
 
 /// How fast the channels of a team are notified.
 pub(crate) const READ_METRICS: Grant =
-    Grant { batch_get: &[Delivery], query: &[Channel], ..Grant::NONE };
+    Grant { batch_get: &[Delivery], query: &[Channel, Heartbeats], ..Grant::NONE };
 
 pub(crate) const READ_CHANNELS: Grant =
     Grant { get: &[Channel], query: &[Channel, Delivery], ..Grant::NONE };

@@ -63,7 +63,7 @@ pub const PAGES: &[Page] = &[
     get("heartbeats.list", "/teams/{team}/heartbeats", Member, Team(View, &heartbeats::list)),
     get("heartbeats.ask-to-add", "/teams/{team}/heartbeats/new", Member, Team(ManageSites, &heartbeats::ask_to_add)),
     post("heartbeats.add", "/teams/{team}/heartbeats", Member, Team(ManageSites, &heartbeats::add)),
-    post("heartbeats.replace-key", "/teams/{team}/heartbeats/key", Member, Team(ManageSites, &heartbeats::replace_key)),
+    post("heartbeats.replace-key", "/teams/{team}/ping-key", Member, Team(ManageSites, &heartbeats::replace_key)),
     get("heartbeats.show", link::HEARTBEAT, Member, Heartbeat(View, &heartbeats::show)),
     get("heartbeats.edit", "/teams/{team}/heartbeats/{heartbeat}/edit", Member, Heartbeat(ManageSites, &heartbeats::edit)),
     post("heartbeats.save", "/teams/{team}/heartbeats/{heartbeat}/edit", Member, Heartbeat(ManageSites, &heartbeats::save)),

@@ -129,7 +129,11 @@ impl World {
             // Its issues are resolved one after the other.
             let later = [[true, true], [true, false], [false, true]];
             let later = later.map(|left| [0, 1].map(|issue| left[issue] && belief.issues[issue]));
-            let later = later.map(|issues| Belief { issues, ..next.clone() });
+            let later = later.map(|issues| {
+                let mut next = next.clone();
+                next.issues = issues;
+                next
+            });
             let later = later.into_iter().filter(|_| !is_done);
             later.chain([next.clone()]).collect()
         };

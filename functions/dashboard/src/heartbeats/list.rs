@@ -76,7 +76,7 @@ pub(crate) async fn list(
                     None => p { "With a ping key, jobs can ping a heartbeat by its slug, and create it with their first ping." },
                 }
                 @if may_manage {
-                    form.row method="post" action={ (path(id)) "/key" } {
+                    form.row method="post" action={ "/teams/" (id) "/ping-key" } {
                         button { @if key.is_some() { "Replace ping key" } @else { "Create ping key" } }
                     }
                 }

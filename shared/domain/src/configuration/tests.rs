@@ -734,6 +734,10 @@ fn a_heartbeat_keeps_its_address() {
     );
     team.apply(&next, Prune::Few);
     assert_eq!(addresses(&team), before);
+    let without =
+        json!([{ "key": "dump", "name": "Sync", "slug": "" }, { "key": "sync", "name": "Sync" }]);
+    team.apply(&document(without), Prune::Few);
+    assert_eq!(team.heartbeats[0].slug, "");
     let same = document(json!([{ "key": "a", "name": "A" }, { "key": "b", "name": "a" }]));
     let why = "The heartbeats.1.slug field belongs to another heartbeat of the team.";
     assert_eq!(

@@ -1,5 +1,7 @@
 //! The heartbeats of a document.
 
+use serde_json::Value;
+
 use super::super::describe;
 use super::super::document::{Entry, ObjectKind};
 use super::{ChangeStep, Likeness, Planner, text_of};
@@ -12,17 +14,13 @@ impl Planner<'_> {
     pub(super) fn heartbeats(&mut self) {
         let (heartbeats, plan) = (self.current.heartbeats, self.current.plan);
         self.heartbeats = heartbeats.iter().map(|one| (one.id, one.clone())).collect();
-        let slug = |entry: &Entry| match text_of(entry, "slug") {
-            "" => slug_of(text_of(entry, "name")),
-            slug => slug.to_owned(),
-        };
         let matches = self.match_up(
             ObjectKind::Heartbeat,
             heartbeats,
             |heartbeat| heartbeat.managed_by.as_ref(),
             &[
                 Likeness {
-                    of_entry: &|entry| Some(slug(entry)).filter(|slug| !slug.is_empty()),
+                    of_entry: &|entry| Some(wanted_slug(entry)).filter(|slug| !slug.is_empty()),
                     of_object: &|heartbeat| Some(heartbeat.slug.clone()),
                 },
                 Likeness {
@@ -81,10 +79,11 @@ impl Planner<'_> {
                 return None;
             }
         };
-        let managed_by = Some(self.managed_by(entry));
+        let (slug, managed_by) = (wanted_slug(entry), Some(self.managed_by(entry)));
         Some(match before {
-            None => Heartbeat { managed_by, ..read },
+            None => Heartbeat { slug, managed_by, ..read },
             Some(Heartbeat { rev, cfg, created_at, updated_at, .. }) => Heartbeat {
+                slug,
                 managed_by,
                 rev: *rev,
                 cfg: *cfg,
@@ -93,5 +92,13 @@ impl Planner<'_> {
                 ..read
             },
         })
+    }
+}
+
+/// The slug of an entry. By default, it follows from the name. An empty text means that there is none.
+fn wanted_slug(entry: &Entry) -> String {
+    match entry.fields.get("slug").and_then(Value::as_str) {
+        None => slug_of(text_of(entry, "name")),
+        Some(slug) => slug.trim().to_owned(),
     }
 }
