@@ -21,7 +21,7 @@ fn document(step: usize) -> Value {
         ],
         "heartbeats": [
             { "key": "dump", "name": name, "tags": [tag] },
-            { "key": key, "name": format!("Job {step}"), "cron": "30 2 * * *" },
+            { "key": format!("{key}-job"), "name": format!("Job {step}"), "cron": "30 2 * * *" },
         ],
         "channels": [{
             "key": "ops", "kind": "slack", "name": name,

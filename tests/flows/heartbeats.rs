@@ -407,3 +407,25 @@ async fn a_ping_counts_once_if_the_answer_of_the_table_is_lost() {
     let lasted = |run: usize| runs.body["data"][run]["duration_seconds"].as_f64();
     assert_eq!([lasted(0), lasted(1)], [Some(10.0), Some(10.0)]);
 }
+
+#[tokio::test]
+async fn a_pause_that_broke_off_is_completed_when_it_is_repeated() {
+    let paused = json!({ "paused": true });
+    let mut broke_off = 0;
+    for write in 1..10 {
+        let job = Job::frequent().await;
+        job.ping("/fail").await;
+        let faults = job.scene.service.test.faults().clone();
+        faults.on_write(write, Fault::CrashAfter);
+        faults.until_crash(job.scene.client().patch(&job.path, &paused)).await;
+        faults.forget();
+        broke_off += usize::from(job.state().await == "paused" && job.issues().await.len() == 1);
+        job.patch(paused.clone()).await;
+        assert_eq!(
+            (job.state().await.as_str(), job.issues().await.len()),
+            ("paused", 0),
+            "{write}"
+        );
+    }
+    assert!(broke_off > 0, "no write is between the pause and the end of the issue");
+}

@@ -123,6 +123,13 @@ pub(crate) async fn save_heartbeat(
     let change = match (reports.paused, wants_pause) {
         (false, true) => HeartbeatChange::Paused,
         (true, false) => HeartbeatChange::Resumed,
+        // A pause that broke off may have left issues open.
+        (true, true) if changed.is_none() => {
+            return match by.actor.user() {
+                Some(user) => resolve_issues(app, team, read.clone(), user, by).await,
+                None => Ok(read.clone()),
+            };
+        }
         _ if changed.is_none() => return Ok(read.clone()),
         _ => HeartbeatChange::Edited,
     };

@@ -358,7 +358,8 @@ impl Reports {
             Awaited::End(began_at) => began_at,
         };
         let within = |pause: &Pause| pause.within(from, deadline.at);
-        let pause = *pauses.iter().rfind(|pause| within(pause) > SignedDuration::ZERO)?;
+        let touching = pauses.iter().filter(|pause| within(pause) > SignedDuration::ZERO);
+        let pause = *touching.max_by_key(|pause| pause.to)?;
         // A service that is restarted again and again must still find a job that is gone.
         let missed: SignedDuration = pauses.iter().map(within).sum();
         if self.excused.is_some() && missed * 2 < deadline.at.duration_since(from) {

@@ -187,6 +187,12 @@ fn a_deadline_counts_only_if_vedette_listened_outside_maintenance() {
     // Each look finds that the window, and so the time from which pings count, has not come yet.
     assert_eq!((job.deadline(140, &[]), job.timer()), (None, Some(at(160))));
     assert_eq!(events(job.deadline(160, &[])), [(DOWN, true)]);
+
+    // Pings count from the end of the pause that ended last.
+    let mut job = Job::in_maintenance(60, 5);
+    job.ping(0, PingKind::Success, "");
+    assert_eq!(job.deadline(80, &[Pause { from: at(55), to: at(75) }]), None);
+    assert_eq!(job.timer(), Some(at(145)));
 }
 
 #[test]
