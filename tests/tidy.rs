@@ -284,6 +284,7 @@ fn access_patterns_name_functions_that_exist() {
         ("domain", "shared/domain/src"),
         ("http", "shared/http/src"),
         ("reconciler", "functions/reconciler/src"),
+        ("runs", "shared/runs/src"),
         ("vedette_mailer", "functions/mailer/src"),
     ];
     let folders = folders.map(|(name, folder)| (name, sources(folder)));

@@ -98,11 +98,11 @@ async fn run(
             () = asked_to_stop(&mut signals) => return Ok(()),
         };
         welcome::announce(&service);
-        supervisor::ready(&service);
+        supervisor::ready(service.listen());
         let starts_again = tokio::select! {
             () = asked_to_stop(&mut signals) => false,
             () = service.can_write_again() => true,
-            never = supervisor::keep_alive(&service) => match never {},
+            never = supervisor::keep_alive(async || service.table_answers().await) => match never {},
         };
         if !starts_again {
             supervisor::stopping();

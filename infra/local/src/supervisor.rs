@@ -4,18 +4,16 @@
 use std::convert::Infallible;
 use std::future;
 use std::io;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener};
 use std::os::fd::AsFd as _;
 
 use sd_notify::NotifyState;
 use tokio::time::{MissedTickBehavior, interval};
 use tracing::warn;
 
-use crate::service::Service;
-
-/// The service is ready.
-pub(crate) fn ready(service: &Service) {
-    let status = format!("Listening on {}", service.listen());
+/// The service is ready, and listens on this address.
+pub(crate) fn ready(address: SocketAddr) {
+    let status = format!("Listening on {address}");
     notify(&[NotifyState::Ready, NotifyState::Status(&status)]);
 }
 
@@ -38,15 +36,15 @@ pub(crate) fn keep_no_longer() {
     notify(&[NotifyState::FdStoreRemove, NotifyState::FdName(KEPT)]);
 }
 
-/// Reports again and again that the service is alive, each time after its table has answered. A service that hangs
-/// stops reporting, and systemd restarts it. Waits forever if no reports were requested.
-pub(crate) async fn keep_alive(service: &Service) -> Infallible {
+/// Reports again and again that the service is alive, each time after it has answered. A service that hangs stops
+/// reporting, and systemd restarts it. Waits forever if no reports were requested.
+pub(crate) async fn keep_alive(answer: impl AsyncFn()) -> Infallible {
     let Some(patience) = sd_notify::watchdog_enabled() else { return future::pending().await };
     let mut ticks = interval(patience / 2);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        service.table_answers().await;
+        answer().await;
         notify(&[NotifyState::Watchdog]);
     }
 }
