@@ -6,7 +6,7 @@ use vedette_tests::Service;
 
 use crate::support::{Browser, body, main_part, said, sent_to, text};
 
-const FORM: &str = "name=Nightly+backup&slug=&notes=Runs+on+db1&tags=team%3Adata&schedule=cron&period_minutes=\
+const FORM: &str = "name=Nightly+backup&slug=&notes=Runs+on+db1&tags=team%3Adata+env%3Aprod&schedule=cron&period_minutes=\
                     &cron=0+2+*+*+*&time_zone=Europe%2FBerlin&grace_minutes=30&longest_run_minutes=60&failure_keywords=\
                     &success_keywords=&start_keywords=";
 
@@ -45,7 +45,10 @@ async fn a_heartbeat_is_added_with_the_form_edited_paused_and_deleted() {
         .post(&format!("{path}/edit"), &FORM.replace("grace_minutes=30", "grace_minutes=45"))
         .await;
     assert_eq!(sent_to(&edited), format!("{path}?notice=saved"));
-    assert!(body(&browser.get(&format!("{path}/edit")).await).contains("value=\"45\""));
+    let form = browser.get(&format!("{path}/edit")).await;
+    for value in ["45", "env:prod team:data"] {
+        assert!(body(&form).contains(&format!("value=\"{value}\"")), "{value}: {}", body(&form));
+    }
     for (verb, text) in [("pause", "Paused"), ("resume", "Not pinged yet")] {
         let changed = browser.post(&format!("{path}/{verb}"), "").await;
         assert_eq!(changed.status(), 303, "{verb}");

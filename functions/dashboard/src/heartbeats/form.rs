@@ -21,6 +21,7 @@ use vedette_store::{StoredHeartbeat, TeamWithSettings};
 use super::{command, endings, path, path_of, pings, schedule};
 use crate::form::FormInput;
 use crate::layout::{self, Heading, NavTab};
+use crate::sites::tags;
 use crate::time_zone::zones;
 use crate::{RequestContext, words};
 
@@ -60,7 +61,11 @@ fn read<T: Input>(
     if sent.text(chosen).trim().is_empty() {
         errors.push(chosen, format!("The {chosen} field is required."));
     }
-    let read = T::from_texts(&sent.texts(fields.filter(|field| !others.contains(&field.name))));
+    let mut texts = sent.texts(fields.filter(|field| !others.contains(&field.name)));
+    if let Some(list) = texts.get_mut(tags::FIELD) {
+        *list = tags::split(sent.text(tags::FIELD));
+    }
+    let read = T::from_texts(&texts);
     let read = read.map_err(|refusal| errors.extend(refusal)).ok();
     errors.finish(read)
 }
@@ -152,7 +157,9 @@ fn stored_input(
     now: Timestamp,
 ) -> Result<FormInput, ApiError> {
     let mut input = FormInput::default();
-    input.fill("", fields(), &HeartbeatResource::new(stored, "", time_scale, now))?;
+    let shown = HeartbeatResource::new(stored, "", time_scale, now);
+    input.fill("", fields().filter(|field| field.name != tags::FIELD), &shown)?;
+    input.put(tags::FIELD, tags::joined(&stored.heartbeat.tags));
     match stored.heartbeat.schedule {
         JobSchedule::Cron { .. } => input.put(SCHEDULE, CRON),
         JobSchedule::Every { .. } => {
@@ -260,7 +267,14 @@ fn controls(
         }
         section.card {
             header { h2 { "Details" } }
-            div.fields { @for field in more { (input.control(field)) } }
+            div.fields {
+                @for field in more {
+                    @match field.name {
+                        tags::FIELD => (tags::control(input)),
+                        _ => (input.control(field)),
+                    }
+                }
+            }
         }
     }
 }

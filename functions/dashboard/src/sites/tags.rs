@@ -1,4 +1,4 @@
-//! The field for the tags of a site, which are a list in the API and a line of text in forms.
+//! The field for the tags of a site or heartbeat, which are a list in the API and a line of text in forms.
 
 use maud::Markup;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use vedette_http::validation::{Errors, Field, ValidationError};
 use crate::form::{FormInput, Label};
 
 /// Its name.
-pub(super) const FIELD: &str = "tags";
+pub(crate) const FIELD: &str = "tags";
 
 /// Tags as they stand in the field and in CSV files.
 pub(crate) fn joined(tags: &Tags) -> String {
@@ -17,7 +17,7 @@ pub(crate) fn joined(tags: &Tags) -> String {
 }
 
 /// The text of the field as the list of the API. Neither spaces nor commas can be part of a tag.
-pub(super) fn split(text: &str) -> Value {
+pub(crate) fn split(text: &str) -> Value {
     text.split([' ', ',', '\t', '\r', '\n']).filter(|tag| !tag.is_empty()).collect()
 }
 
@@ -29,7 +29,7 @@ pub(super) fn read(input: &FormInput, field: &str) -> Result<Tags, ValidationErr
 }
 
 /// The field in a form.
-pub(super) fn control(input: &FormInput) -> Markup {
+pub(crate) fn control(input: &FormInput) -> Markup {
     let help = format!(
         "For example: env:prod team:shop legacy. Up to {SITE_TAGS_MAX}, separated by spaces. Lists can be filtered by \
          tags."
