@@ -124,7 +124,7 @@ try:
             assert found or optional, f"{panel['title']}: {target['expr']} finds nothing"
             asked += 1
     rules = [rule for group in api("rules")["groups"] for rule in group["rules"]]
-    assert len(rules) == 8 and all(rule["health"] != "err" for rule in rules), rules
+    assert len(rules) == 9 and all(rule["health"] != "err" for rule in rules), rules
 finally:
     prometheus.terminate()
     prometheus.wait()
