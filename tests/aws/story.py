@@ -11,7 +11,6 @@ empty if there is no outpost.
 """
 
 import contextlib
-import datetime
 import http.client
 import http.server
 import json
@@ -1291,19 +1290,6 @@ def run_heartbeats(team):
     return late["uuid"]
 
 
-def measure_lateness(team, heartbeat):
-    """How long after the end of the grace period the issue of a job that no longer reports has opened."""
-    job = ask("GET", f"/teams/{team}/heartbeats/{heartbeat}")["data"]
-    listed = ask("GET", f"/issues?team={team}&include=heartbeats&status=open")["data"]
-    [issue] = [one for one in listed if one.get("heartbeat", {}).get("uuid") == heartbeat]
-    timeline = ask("GET", f"/issues/{issue['uuid']}")["data"]["timeline"]
-    opened, pinged = (
-        datetime.datetime.fromisoformat(time)
-        for time in (max(entry["timestamp"] for entry in timeline), job["last_ping_at"])
-    )
-    say(f"its issue opened {(opened - pinged).total_seconds() - 120:.0f} s after the grace period")
-
-
 def manage_heartbeats_by_form(team, cookie):
     """Somebody adds a heartbeat, changes and deletes it, and replaces the ping key twice."""
     pages = f"/teams/{team}/heartbeats"
@@ -1554,7 +1540,6 @@ def main():
     answer_a_mail(team)
     is_late = lambda: ask("GET", f"/teams/{team}/heartbeats/{heartbeat}")["data"]["state"] == "late"
     until("a job that no longer reports is late", is_late, 180)
-    measure_lateness(team, heartbeat)
     elsewhere = fail_from_home(team) if OUTPOST_REGION else ()
     go_down_and_come_back(site, target)
     if elsewhere:

@@ -123,12 +123,14 @@ impl Objects {
             ChangeStep::DeleteSite(id) => self.sites.retain(|site| site.id != id),
             ChangeStep::CreateHeartbeat(heartbeat) => {
                 let mut others = self.heartbeats.iter();
-                assert!(others.all(|other| other.slug != heartbeat.slug), "the slug is taken");
+                let is_taken = others.any(|other| other.slug == heartbeat.slug);
+                assert!(heartbeat.slug.is_empty() || !is_taken, "the slug is taken");
                 self.heartbeats.push(*heartbeat);
             }
             ChangeStep::SaveHeartbeat(heartbeat) => {
                 let mut others = self.heartbeats.iter().filter(|other| other.id != heartbeat.id);
-                assert!(others.all(|other| other.slug != heartbeat.slug), "the slug is taken");
+                let is_taken = others.any(|other| other.slug == heartbeat.slug);
+                assert!(heartbeat.slug.is_empty() || !is_taken, "the slug is taken");
                 let id = heartbeat.id;
                 replace(&mut self.heartbeats, |one| one.id == id, *heartbeat);
             }
