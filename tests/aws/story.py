@@ -1265,7 +1265,7 @@ def run_heartbeats(team):
         ping(backup["ping_url"] + suffix, body=b"disk full")
         assert ask("GET", heartbeat)["data"]["state"] == state, suffix
     assert failing() and ask("GET", f"{heartbeat}/runs")["data"]
-    renamed = {"slug": "nightly", "tags": ["db"], "period_minutes": 1}
+    renamed = {"slug": "nightly", "tags": ["db"], "period_minutes": 1, "grace_minutes": 1}
     ask("PATCH", heartbeat, renamed)
     ask("PATCH", heartbeat, {"cron": "never"}, expect=422)
     ask("PATCH", heartbeat, {"paused": True})
