@@ -116,7 +116,8 @@ RULES = re.compile(
             r"An incident cannot start in the future\. Announce planned work as maintenance\.",
             r"The incident concerns a component that the status page does not have\.",
             r"The text field is required with a status\.",
-            r"The (text|message) field must not contain control characters other than line breaks\.",
+            # The pattern allows a carriage return without a line feed.
+            r"The (text|message) field must not contain control characters other than line breaks, or characters .+\.",
             # The pattern of a selector allows blanks, with which other fields are cleared.
             r"The groups\.[0-9]+\.selector field is required\.",
             r"The groups field must not have (more than 50 components|two groups with the same name)\.",
