@@ -57,14 +57,14 @@ impl Reading {
         }
     }
 
-    /// The sites that it names, each with what it says about the site.
+    /// The sites and heartbeats that it names, each with what it says about it.
     pub fn named(&self) -> Vec<(&str, String)> {
         let (state, name) = self.parts();
         let mut words = name.split(' ');
         let counts =
             words.next().is_some_and(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
         let of = words.next().unwrap_or_default().trim_end_matches('s');
-        if !counts || !["site", "issue", "more"].contains(&of) {
+        if !counts || !["site", "heartbeat", "monitor", "issue", "more"].contains(&of) {
             return vec![(name, format!("{state} {}", self.lines.join(" ")))];
         }
         // An empty line separates the issues from facts, which have names, too.

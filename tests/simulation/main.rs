@@ -6,6 +6,7 @@
 //! and long one, in which each site is checked every five hours. `make simulate ARGS=7 SITES=3 DAYS=0` repeats the short
 //! life with seed 7.
 
+mod jobs;
 mod lives;
 mod nature;
 mod random;
@@ -64,6 +65,11 @@ fn fifty_short_runs_keep_the_rules() {
         ("delayed", 6),
         ("repeats", 6),
         ("links", 11),
+        ("pings", 1),
+        ("stops", 1),
+        ("paused", 1),
+        ("missed", 1),
+        ("long", 1),
     ]);
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use vedette_domain::alerts::channel::Channel;
 use vedette_domain::alerts::{Alert, AlertKind};
 use vedette_domain::clock::CLOCK_SKEW;
-use vedette_domain::id::{ChannelId, SiteId};
+use vedette_domain::id::{ChannelId, MonitorId};
 use vedette_domain::issues::Fingerprint;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::maintenance::Windows;
@@ -39,6 +39,7 @@ pub(crate) fn name_of(site: &str, fingerprint: Fingerprint) -> Name {
     match fingerprint {
         Fingerprint::StatusPartial => format!("{site} from home"),
         Fingerprint::StatusExpectation => format!("{site} as expected"),
+        Fingerprint::HeartbeatRunningLong => format!("{site} in time"),
         _ => site.to_owned(),
     }
 }
@@ -55,6 +56,8 @@ fn spoken_of((site, said): &(&str, String)) -> Name {
         Fingerprint::StatusPartial
     } else if said_of(["EXPECTATION NOT MET", " not as expected: "]) {
         Fingerprint::StatusExpectation
+    } else if said_of(["RUNNING LONG", " not ended by "]) {
+        Fingerprint::HeartbeatRunningLong
     } else {
         Fingerprint::StatusDown
     };
@@ -90,8 +93,8 @@ pub(crate) struct Inner {
     /// The true state at the time of a message.
     pub(crate) quiet_time: QuietTime,
     pub(crate) windows: Windows,
-    /// The sites by their names.
-    pub(crate) sites: BTreeMap<String, SiteId>,
+    /// The sites and heartbeats by their names.
+    pub(crate) sites: BTreeMap<String, MonitorId>,
     channels: BTreeMap<ChannelId, Channel>,
     /// All openings of each issue, in their order.
     openings: BTreeMap<Name, Vec<Opening>>,
@@ -501,7 +504,7 @@ impl Inner {
             return;
         }
         let fingerprint = Fingerprint::parse(&text(&body["data"]["fingerprint"]));
-        let name = text(&body["data"]["site"]["name"]);
+        let name = text(&monitor_of(body)["name"]);
         // Windows may have changed since a reminder was queued.
         if kind == "issue.reminder" && text(&body["timestamp"]).parse().ok() == Some(now) {
             self.assert_no_maintenance(&name, now);
@@ -521,11 +524,16 @@ impl Inner {
             assert!(about || off && known.is_some(), "{place:?}: {opening:?} of another site");
             self.counts.add("late", !opening.owed.contains(&channel));
         }
+        // If the clock was set back, an issue can open twice in one second: a job is late by its schedule, not by the
+        // time at which that is noticed.
+        let is_same = |of: &&Opening| of.opened_at.as_second() == event.opened_at;
+        let openings = self.openings[&place.1].iter().filter(is_same).count();
         let events = self.events.entry(place).or_default();
-        if events.contains(&event) {
-            assert!(!is_new, "{kind} {id}: told twice");
+        let told = events.iter().filter(|known| **known == event).count();
+        if told > 0 && !is_new {
             return;
         }
+        assert!(told < openings.max(1), "{kind} {id}: told twice");
         let is_state = |event: &&Event| ["issue.opened", "issue.resolved"].contains(&&*event.kind);
         let last = events.iter().rev().find(is_state);
         // What the API said is not recorded, and events from before may come after it.
@@ -573,8 +581,7 @@ impl Transport for Receivers {
                 Outgoing::Event { id, body } => {
                     let body: Value = serde_json::from_slice(body).expect("JSON");
                     let (name, kind) = (&channel.name, &body["type"]);
-                    let (site, what) =
-                        (&body["data"]["site"]["name"], &body["data"]["fingerprint"]);
+                    let (site, what) = (&monitor_of(&body)["name"], &body["data"]["fingerprint"]);
                     inner.note(format!("{now} {name}: {kind} {what} {site} {id} dies={dies}"));
                     inner.take(channel.id, id, &body, now);
                 }
@@ -589,6 +596,12 @@ impl Transport for Receivers {
         }
         SendOutcome::DELIVERED
     }
+}
+
+/// The site or heartbeat of an event.
+fn monitor_of(event: &Value) -> &Value {
+    let data = &event["data"];
+    if data["site"].is_null() { &data["heartbeat"] } else { &data["site"] }
 }
 
 /// A temporary failure.

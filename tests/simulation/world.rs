@@ -1,4 +1,4 @@
-//! A service in a world that does it no favors: sites flap; messages are lost, duplicated, late and out of order;
+//! A service in a world that does it no favors: sites flap and jobs stop; messages are lost, duplicated, late and out of order;
 //! writes are throttled; disks fill; clocks jump; and the process dies at any write and any send.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,9 +20,9 @@ use vedette_domain::alerts::reader_link::ReaderResponse;
 use vedette_domain::checks::check::{Check, Finish, StatusResult, ToolResult};
 use vedette_domain::checks::pointer::CheckPointer;
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::clock::CLOCK_SKEW;
+use vedette_domain::clock::{CLOCK_SKEW, Pause};
 use vedette_domain::expectations::Unmet;
-use vedette_domain::id::{IssueId, SiteId};
+use vedette_domain::id::{IssueId, MonitorId, SiteId};
 use vedette_domain::issues::record::{self, IssueChange};
 use vedette_domain::issues::{Fingerprint, TimelineKey};
 use vedette_domain::maintenance::{MaintenanceWindow, Windows};
@@ -39,12 +39,17 @@ use vedette_testkit::channels::{add_channel, chat, mail, webhook};
 use vedette_testkit::{Fault, Member, TestLocations, granted, new_team, status_result};
 use vedette_tests::{Service, scheduled};
 
+use crate::jobs::Job;
 use crate::lives::Counts;
 use crate::nature::Nature;
 use crate::random::Random;
 use crate::receivers::{Receivers, name_of, retry};
 use crate::rules;
 use crate::windows::{self, maintenance_until};
+
+use self::jobs::JOB;
+
+mod jobs;
 
 /// How much happens.
 #[derive(Debug, Clone, Copy)]
@@ -92,6 +97,11 @@ pub(crate) struct World {
     receivers: Receivers,
     owner: Member,
     sites: Vec<Watched>,
+    jobs: Vec<Job>,
+    /// Until when the process knows whether it listened to pings, and when it did not.
+    known_until: Timestamp,
+    deaf: Vec<Pause>,
+    is_full: bool,
     channels: Vec<Channel>,
     /// Messages in queues, and when they arrive by a clock that does not jump.
     under_way: Vec<(Timestamp, Message)>,
@@ -127,7 +137,7 @@ const BASE: &str = "https://monitor.test";
 const WINDOWS: usize = 6;
 /// How many times in a row messages may lead to others at one instant. Every wave of news takes a few of them.
 const ROUNDS_MAX: usize = 50;
-/// How many messages of each site may be delivered at one instant.
+/// How many messages of each site and heartbeat may be delivered at one instant.
 const DELIVERIES_MAX: usize = 50;
 /// The time between two passes of redelivery.
 const REDELIVERY_EVERY: SignedDuration = SignedDuration::from_mins(5);
@@ -177,6 +187,10 @@ impl World {
             receivers,
             owner,
             sites: Vec::new(),
+            jobs: Vec::new(),
+            known_until: windows::start(seed),
+            deaf: Vec::new(),
+            is_full: false,
             channels: Vec::new(),
             under_way: Vec::new(),
             ahead: SignedDuration::ZERO,
@@ -187,6 +201,7 @@ impl World {
         };
         for number in 0..scale.sites {
             world.add_site(number).await;
+            world.add_job(number).await;
         }
         for (name, target) in [("chat", chat()), ("mail", mail())] {
             world.add_channel(name, target, Filter::default()).await;
@@ -267,9 +282,10 @@ impl World {
                 self.turn_day();
             }
             let pause = self.random.one_of(&[1, 5, 20, 60, 120]);
-            self.service.test.advance(self.scale.stretch(SignedDuration::from_secs(pause)));
+            self.pass(self.scale.stretch(SignedDuration::from_secs(pause)));
             self.act().await;
             self.realign().await;
+            self.run_jobs().await;
             if self.steady_now() >= checks {
                 checks += self.scale.stretch(CADENCE);
                 self.check_all().await;
@@ -369,6 +385,14 @@ impl World {
             let is_full = self.random.happens(200);
             self.counts.add("full disks", is_full);
             self.service.test.faults().refuse_writes(is_full);
+            self.is_full = is_full;
+        }
+        if self.random.happens(15) {
+            let job = usize::try_from(self.random.below(self.jobs.len() as u64)).expect("small");
+            self.pause(job).await;
+        }
+        if self.random.happens(8) {
+            self.stop().await;
         }
     }
 
@@ -379,6 +403,7 @@ impl World {
         let app = &self.service.test.app;
         self.service.test.set_clock(app.clock.now() + by);
         self.ahead = ahead;
+        self.beat(self.is_full || by > CLOCK_SKEW);
         self.receivers.lock().set_back(self.now());
         if by < -CLOCK_SKEW {
             self.must_rebuild = true;
@@ -500,8 +525,9 @@ impl World {
         let url: Uri = url.parse().expect("a URL");
         let response = self.random.one_of(&ReaderResponse::ALL);
         let id = url.path().rsplit('/').next().and_then(IssueId::parse).expect("an issue");
-        let site = self.sites.iter().find(|site| site.id.partition() == id.partition());
-        let site = site.expect("its site").id;
+        let mut all = self.monitors().into_iter();
+        let found = all.find(|(monitor, ..)| monitor.partition() == id.partition());
+        let site = found.expect("its site or heartbeat").0;
         let store = &self.service.test.app.store;
         let issue = async || {
             store.issue(id.partition(), id.fingerprint()).await.expect("read").expect("an issue")
@@ -589,12 +615,17 @@ impl World {
         self.receivers.lock().windows = windows;
     }
 
-    /// Somebody gives a site other tags.
+    /// Somebody gives a site or a heartbeat other tags.
     async fn change_tags(&mut self) {
-        let site = usize::try_from(self.random.below(self.sites.len() as u64)).expect("small");
-        let Watched { id, name, .. } = &self.sites[site];
-        let (path, url) = (format!("/sites/{id}"), format!("http://{name}.test"));
-        let body = json!({ "url": url, "tags": rules::tags(&mut self.random) });
+        let place = usize::try_from(self.random.below(self.sites.len() as u64)).expect("small");
+        let mut body = json!({ "tags": rules::tags(&mut self.random) });
+        let path = if self.random.happens(500) {
+            let Watched { id, name, .. } = &self.sites[place];
+            body["url"] = format!("http://{name}.test").into();
+            format!("/sites/{id}")
+        } else {
+            self.jobs[place].path.clone()
+        };
         self.patch(&path, &body, "changed tags").await;
         self.see_rules().await;
     }
@@ -614,8 +645,8 @@ impl World {
         self.see_rules().await;
     }
 
-    /// Somebody changes something through the API, and the process may die.
-    async fn patch(&mut self, path: &str, body: &Value, what: &'static str) {
+    /// Somebody changes something through the API, and the process may die. Returns whether it is done.
+    async fn patch(&mut self, path: &str, body: &Value, what: &'static str) -> bool {
         let client = self.service.client(&self.owner);
         let faults = self.service.test.faults().clone();
         let patched = faults.until_crash(Box::pin(client.patch(path, body))).await;
@@ -624,6 +655,7 @@ impl World {
         self.counts.add(what, is_changed);
         self.receivers.lock().note(format!("{what} ({is_changed}): {path} {body}"));
         self.service.test.queue.drain(Destination::Reconcile);
+        is_changed
     }
 
     /// The tags and rules that decide who is notified, and the openings that no channel knows yet.
@@ -634,10 +666,16 @@ impl World {
         for site in &self.sites {
             let stored = store.site(site.id.partition()).await.expect("read").expect("a site");
             tags.insert(site.name.clone(), stored.site.tags);
-            for fingerprint in STATUS {
-                let entries = store.outbox(site.id.partition(), fingerprint).await.expect("read");
+        }
+        for job in &self.jobs {
+            let stored = store.heartbeat(job.id.partition()).await.expect("read");
+            tags.insert(job.name.clone(), stored.expect("a heartbeat").heartbeat.tags);
+        }
+        for (id, name, fingerprints) in self.monitors() {
+            for fingerprint in fingerprints {
+                let entries = store.outbox(id.partition(), *fingerprint).await.expect("read");
                 let openings = entries.iter().filter(|of| of.event == Some(EventKind::Opened));
-                let name = name_of(&site.name, fingerprint);
+                let name = name_of(name, *fingerprint);
                 let opened_at = openings.map(|opening| opening.issue.lifecycle.opened_at());
                 waiting.extend(opened_at.map(|opened_at| (name.clone(), opened_at)));
             }
@@ -667,14 +705,23 @@ impl World {
         self.receivers.lock().quiet_time = team.expect("a team").settings.quiet_time;
     }
 
-    /// What everybody could know about a site's issue by now.
-    async fn see(&self, site: SiteId) {
+    /// The sites and heartbeats, with their names and the issues that they may have.
+    fn monitors(&self) -> Vec<(MonitorId, &str, &'static [Fingerprint])> {
+        let (status, job): (&'static [_], &'static [_]) = (&STATUS, &JOB);
+        let sites = self.sites.iter().map(|site| (site.id, &*site.name, status));
+        sites.chain(self.jobs.iter().map(|of| (of.id, &*of.name, job))).collect()
+    }
+
+    /// What everybody could know about the issues of a site or a heartbeat by now.
+    async fn see(&self, monitor: MonitorId) {
         let store = &self.service.test.app.store;
-        let name = &self.sites.iter().find(|other| other.id == site).expect("a site").name;
-        for fingerprint in STATUS {
-            let found = store.issue(site.partition(), fingerprint).await;
+        let mut all = self.monitors().into_iter();
+        let found = all.find(|(other, ..)| *other == monitor);
+        let (_, name, fingerprints) = found.expect("a site or heartbeat");
+        for fingerprint in fingerprints {
+            let found = store.issue(monitor.partition(), *fingerprint).await;
             if let Some(issue) = found.expect("read") {
-                self.receivers.lock().see(&name_of(name, fingerprint), &issue);
+                self.receivers.lock().see(&name_of(name, *fingerprint), &issue);
             }
         }
     }
@@ -712,7 +759,7 @@ impl World {
 
     /// Messages lead to others, but not endlessly: each of them costs money.
     fn assert_it_ends(&self, rounds: usize, count: usize, arrived: &[(Timestamp, Message)]) {
-        let most = DELIVERIES_MAX * self.sites.len();
+        let most = DELIVERIES_MAX * (self.sites.len() + self.jobs.len());
         if rounds <= ROUNDS_MAX && count <= most {
             return;
         }
@@ -761,7 +808,9 @@ impl World {
             Message::Reconcile(maintenance) => {
                 let kept = vedette_reconciler::handle(&self.service.test.app, maintenance);
                 let kept = granted([&RECONCILE, &Grant::NONE], Box::pin(kept));
-                faults.until_crash(kept).await.map(|kept| kept.is_ok())
+                let kept = faults.until_crash(kept).await.map(|kept| kept.is_ok());
+                self.see_look(maintenance, kept == Some(true)).await;
+                kept
             }
             Message::Alert(alert) => {
                 let app = &self.service.test.app;
@@ -943,19 +992,21 @@ impl World {
         self.receivers.heal();
         self.service.test.faults().forget();
         self.service.test.faults().refuse_writes(false);
+        self.is_full = false;
         self.set_ahead(SignedDuration::ZERO).await;
         self.realign().await;
         let never = json!({ "enabled": false, "starts_at": "01:00", "ends_at": "02:00" });
         self.save_settings(&never, false).await;
         // The lease of a process that died while it sent has expired.
-        self.service.test.advance(LEASE);
+        self.pass(LEASE);
         self.switch_all_on().await;
         self.save_rules(1, &json!({ "repeat_minutes": null })).await;
         self.end_maintenance().await;
+        self.rest_jobs().await;
         // After so many hours of failures, the longest wait is equally long, and longer with jitter; and none of the
         // receivers fails for days.
         for _ in 0..12 + 3 * self.scale.hours.min(48) {
-            self.service.test.advance(SignedDuration::from_mins(60));
+            self.pass(SignedDuration::from_mins(60));
             self.redeliver().await;
             self.receive().await;
         }
@@ -976,12 +1027,12 @@ impl World {
             let next = next.map(|next| next.end).max();
             let ends = windows.iter().filter_map(|window| window.active_at(self.now()));
             let Some(end) = ends.map(|active| active.end).chain(next).max() else { break };
-            self.service.test.set_clock(end);
+            self.pass(end.duration_since(self.now()));
             self.redeliver().await;
             self.receive().await;
         }
         for _ in 0..CHECKS_TO_DECIDE {
-            self.service.test.advance(CADENCE);
+            self.pass(CADENCE);
             self.check_all().await;
             self.receive().await;
         }
@@ -1053,13 +1104,17 @@ impl World {
         let store = &self.service.test.app.store;
         let mut counts = self.counts.clone() + self.receivers.lock().counts.clone();
         let mut left_out = BTreeSet::new();
-        let all = self.sites.iter().flat_map(|site| STATUS.map(|fingerprint| (site, fingerprint)));
-        for (site, fingerprint) in all {
-            let found = store.issue(site.id.partition(), fingerprint).await;
+        let all = self.monitors().into_iter().flat_map(|(id, name, fingerprints)| {
+            fingerprints.iter().map(move |fingerprint| (id, name, *fingerprint))
+        });
+        for (id, name, fingerprint) in all {
+            let found = store.issue(id.partition(), fingerprint).await;
             let Some(issue) = found.expect("read") else { continue };
             counts.add("partial", fingerprint == Fingerprint::StatusPartial);
             counts.add("unexpected", fingerprint == Fingerprint::StatusExpectation);
-            let name = name_of(&site.name, fingerprint);
+            counts.add("missed", fingerprint == Fingerprint::HeartbeatDown);
+            counts.add("long", fingerprint == Fingerprint::HeartbeatRunningLong);
+            let name = name_of(name, fingerprint);
             let receivers = self.receivers.lock();
             let mut happened = Vec::new();
             for entry in issue.timeline.entries() {
@@ -1085,6 +1140,9 @@ impl World {
         for site in &self.sites {
             self.assert_counted(site).await;
         }
+        for job in &self.jobs {
+            self.assert_kept(job).await;
+        }
         self.assert_nothing_is_outstanding(&left_out).await;
         counts
     }
@@ -1106,8 +1164,8 @@ impl World {
         let outstanding = self.service.test.app.store.overdue(Timestamp::MAX, EVERYTHING).await;
         let mut owners: Vec<_> =
             outstanding.expect("read").into_iter().map(|of| of.owner).collect();
-        // Issues that are active are followed up.
-        owners.retain(|owner| !matches!(owner, Some(Owner::Tool(..))));
+        // Issues that are active are followed up, and heartbeats are awaited.
+        owners.retain(|owner| !matches!(owner, Some(Owner::Tool(..) | Owner::Deadline(_))));
         assert!(owners.is_empty(), "{owners:?}");
     }
 

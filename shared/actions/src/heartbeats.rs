@@ -143,7 +143,8 @@ pub(crate) async fn save_heartbeat(
         HeartbeatChange::Resumed => reports.resumed(now),
         _ => reports,
     };
-    let context = ReportContext { heartbeat: &next, team, time_scale: app.service.time_scale, now };
+    let time_scale = app.service.time_scale;
+    let context = ReportContext { heartbeat: &next, team, time_scale, now, attempts: 0 };
     let is_expected_alike = next.cfg == before.cfg && change == HeartbeatChange::Edited;
     let state = (!is_expected_alike).then(|| read.state.rescheduled(&context, reports));
     let outbox = match next.tags == before.tags {

@@ -43,6 +43,8 @@ pub enum PingOutcome {
 struct Subject {
     stored: StoredHeartbeat,
     team: Team,
+    /// How many attempts to save the report have failed.
+    attempts: u32,
 }
 
 impl Subject {
@@ -52,6 +54,7 @@ impl Subject {
             team: &self.team,
             time_scale: app.service.time_scale,
             now: app.clock.now(),
+            attempts: self.attempts,
         }
     }
 }
@@ -75,14 +78,15 @@ pub async fn record_ping(
         Pinged::Heartbeat(id) => heartbeat.id == id,
     };
     // What is decided on is compared when it is saved, so the first attempt may read what is out of date.
-    let mut is_first = true;
+    let mut attempts = 0..;
     retry_on_conflict(budget::WRITE, || {
-        let is_relaxed = std::mem::take(&mut is_first);
+        let attempt = attempts.next().unwrap_or_default();
         async move {
-            let mut found = subject(app, partition, is_relaxed).await?;
+            let is_relaxed = attempt == 0;
+            let mut found = subject(app, partition, is_relaxed, attempt).await?;
             if found.is_none() && is_relaxed {
                 // It may have been created a moment ago.
-                found = subject(app, partition, false).await?;
+                found = subject(app, partition, false, attempt).await?;
             }
             let Some(subject) = found.filter(|found| is_meant(&found.stored.heartbeat)) else {
                 return Ok(PingOutcome::Unknown);
@@ -105,12 +109,15 @@ pub async fn record_deadline(app: &App, heartbeat: HeartbeatId) -> Result<(), St
     // In this order: a beat between them adds a pause, but nothing is judged that it is about.
     let (until, pauses) = (app.health.listening_until(), app.health.deaf_times());
     let pauses = &pauses;
-    retry_on_conflict(budget::WRITE, || async {
-        let Some(subject) = subject(app, heartbeat.partition(), false).await? else {
-            return Ok(());
-        };
-        let effect = subject.stored.state.pass_deadline(&subject.context(app), until, pauses);
-        save(app, &subject, effect).await
+    let mut attempts = 0..;
+    retry_on_conflict(budget::WRITE, || {
+        let attempt = attempts.next().unwrap_or_default();
+        async move {
+            let found = subject(app, heartbeat.partition(), false, attempt).await?;
+            let Some(subject) = found else { return Ok(()) };
+            let effect = subject.stored.state.pass_deadline(&subject.context(app), until, pauses);
+            save(app, &subject, effect).await
+        }
     })
     .await
 }
@@ -119,6 +126,7 @@ async fn subject(
     app: &App,
     partition: Partition,
     is_relaxed: bool,
+    attempts: u32,
 ) -> Result<Option<Subject>, StoreError> {
     let stored = match is_relaxed {
         true => app.store.heartbeat_relaxed(partition).await?,
@@ -130,7 +138,7 @@ async fn subject(
         return Err(StoreError::STALE);
     }
     let team = app.store.team_alone(stored.heartbeat.team).await?;
-    Ok(team.map(|team| Subject { stored, team }))
+    Ok(team.map(|team| Subject { stored, team, attempts }))
 }
 
 /// Saves an effect, and sends what follows from it.

@@ -37,6 +37,8 @@ pub struct ReportContext<'a> {
     pub time_scale: TimeScale,
     /// Now.
     pub now: Timestamp,
+    /// How many attempts to save the report have failed.
+    pub attempts: u32,
 }
 
 /// A check of a heartbeat: a run has ended, or none was reported.
@@ -132,7 +134,8 @@ impl ToolState {
         next
     }
 
-    /// A check that happened at an instant. Its slot is after all others, so that none is lost.
+    /// A check that happened at an instant. Its slot is after all others, so that none is lost. A row from before the
+    /// clock was set back may have the same slot, so each attempt to save it uses another one.
     fn report(
         &self,
         context: &ReportContext<'_>,
@@ -144,6 +147,8 @@ impl ToolState {
             .last_slot(context.now)
             .and_then(|last| last.checked_add(SignedDuration::from_millis(1)).ok());
         let slot = after.map_or(at, |after| at.max(after));
+        let step = SignedDuration::from_millis(context.attempts.into());
+        let slot = slot.checked_add(step).unwrap_or(slot);
         let check =
             CheckId::automatic(context.heartbeat.id, Tool::Heartbeat, RunReason::Scheduled, slot);
         RunReport { check, reports: Box::new(reports), result }

@@ -51,7 +51,7 @@ impl Job {
 
     fn context(&self, minute: i64) -> ReportContext<'_> {
         let (heartbeat, team, time_scale) = (&self.heartbeat, &self.team, TimeScale::default());
-        ReportContext { heartbeat, team, time_scale, now: at(minute) }
+        ReportContext { heartbeat, team, time_scale, now: at(minute), attempts: 0 }
     }
 
     /// Saves an effect, and returns the change if there is a check.
