@@ -972,6 +972,7 @@ def publish_by_form(team, cookie):
     page = re.search(re.escape(pages) + r'/[0-9a-f-]+(?="><bdi>By form)', listed)[0]
     visit("GET", page, cookie=cookie)
     visit("GET", f"{page}/edit", cookie=cookie)
+    visit("POST", f"{page}/edit", 422, cookie, slug="No slug", name="By form")
     visit("POST", f"{page}/edit", 303, cookie, slug="moved", name="By form")
     visit("POST", f"{page}/incidents", 422, cookie, title="Untold")
     visit("POST", f"{page}/incidents", 303, cookie, title="Orders are delayed", text="We are looking into it.")
@@ -1243,14 +1244,20 @@ def ping(address, expect=200, body=None):
     assert response.status == expect, f"{address}: {response.status}: {text}"
 
 
-def run_heartbeats(team):
-    """A client adds heartbeats. Their jobs fail and succeed, and one of them stops reporting. Returns the latter."""
+def run_heartbeats(team, page):
+    """A client adds heartbeats. Their jobs fail and succeed, and one of them, which a status page shows, stops reporting.
+    Returns the latter."""
     heartbeats, key = f"/teams/{team}/heartbeats", f"/teams/{team}/ping-key"
     minutely = {"name": "Queue", "period_minutes": 1, "grace_minutes": 1}
     late = ask("POST", heartbeats, minutely, 201)["data"]
     # The same issue opens again when the job is late.
     for suffix in ("/fail", ""):
         ping(late["ping_url"] + suffix)
+    page = f"/teams/{team}/status-pages/{page}"
+    groups = ask("GET", page)["data"]["groups"]
+    jobs = {"name": "Jobs", "components": [{"name": "Orders of the day", "heartbeat": late["uuid"]}]}
+    ask("PATCH", page, {"groups": groups + [jobs]})
+    until("readers are served the state of a job", lambda: "Orders of the day" in served("/status/observers"), 60)
     backup = ask("POST", heartbeats, {"name": "Backup"}, 201)["data"]
     ask("POST", heartbeats, {"name": "Again", "slug": "backup"}, expect=422)
     heartbeat = f"{heartbeats}/{backup['uuid']}"
@@ -1530,7 +1537,7 @@ def main():
     others = create_many(team, target)
     change_settings(team, others[0], target)
     maintain(team, others[1])
-    heartbeat = run_heartbeats(team)
+    heartbeat = run_heartbeats(team, page)
     operate_well(site)
     others.append(crawl_with_the_browser(team))
     lost = lose_messages(team, site, page, target)

@@ -29,6 +29,7 @@ OF_HEARTBEATS = {
     'GET /issues 200 data items fingerprint: may be "heartbeat:down", "heartbeat:running_long" now',
     "GET /issues 200 data items site: variant 2 is new or has lost something",
     'GET /issues 200 data items type: may be "heartbeat" now',
+    "GET /teams/{team}/status-pages 200 data items groups items components items site: may be null now",
     'issue.opened data reason: may be "heartbeat_deleted" now',
 }
 ALL_TYPES = {"string", "number", "integer", "boolean", "object", "array", "null"}

@@ -109,7 +109,11 @@ RULES = re.compile(
             # A pattern does not say which fields there are, and which days a month has.
             r"The cron field .+\.",
             r"The ping_key field must consist of .+ and must not be a UUID\.",
-            r"The status page shows a site that the team does not have\.",
+            r"The status page shows a (site|heartbeat) that the team does not have\.",
+            # A component shows either of both, and only a site has a response time.
+            r"The groups\.[0-9]+\.components\.[0-9]+\.site field is required\.",
+            r"The groups\.[0-9]+\.components\.[0-9]+\.heartbeat field cannot be combined with site\.",
+            r"The groups\.[0-9]+\.components\.[0-9]+\.response_time field is for sites; a heartbeat has no response time\.",
             r"The status page names a component that it does not have, or names it twice\.",
             r"A status page has at most 100 incidents\. Delete an old one\.",
             r"An incident has at most 50 updates\.",
@@ -134,6 +138,7 @@ RULES = re.compile(
             r"The key field (must differ from the other keys|matches .+)\.",
             r"The (name|url) field must differ from the (name|URL)s of other (channels|groups|sites)\.",
             r"The .+ field must be the key of a site in the document, or the URL of another site of the team\.",
+            r"The .+ field must be the key of a heartbeat in the document, or the slug of another heartbeat of the team\.",
             r"The (name|slug|url) field belongs to .+\.",
             r"The url must .+\.",
             # A blank text is as good as none.

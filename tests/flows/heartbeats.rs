@@ -126,7 +126,7 @@ impl Scene {
         (format!("{path}/{}", added.data("uuid")), key)
     }
 
-    async fn ping(&self, path: &str) {
+    pub(crate) async fn ping(&self, path: &str) {
         let answer = self.service.ping(path).await;
         assert_eq!((answer.status, &answer.body), (200, &json!("OK")), "{path}");
         self.service.deliver_alerts().await;

@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use vedette_domain::accounts::audit::{Actor, AuditEvent};
 use vedette_domain::checks::history::{DayUptime, Downtime};
+use vedette_domain::checks::percentage::Percentage;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{SiteId, StatusPageId};
 use vedette_domain::message::{Message, ReconcileMessage};
@@ -84,6 +85,43 @@ impl Scene {
             }
         }
     }
+}
+
+#[tokio::test]
+async fn readers_see_a_job_that_stops_and_is_paused() {
+    use ComponentState::{Down, Operational, Unknown};
+    let scene = Scene::start().await;
+    let settings = json!({ "period_minutes": 5, "grace_minutes": 1 });
+    let (path, key) = scene.add_heartbeat("Backup", settings).await;
+    let (_, id) = path.rsplit_once('/').expect("an id");
+    let groups = json!([{ "components": [{ "name": "Backups", "heartbeat": id }] }]);
+    let body = json!({ "slug": "meridian", "name": "Meridian", "groups": groups });
+    let created = scene.client().post(&scene.status_pages(), &body).await;
+    assert_eq!(created.status, 201, "{created:?}");
+    scene.service.consume().await;
+    assert_eq!(scene.shown("meridian").await, [Unknown]);
+    // The next look at the page finds the first ping.
+    scene.ping(&key).await;
+    scene.pass_until("2026-11-20T09:59:30Z").await;
+    assert_eq!(scene.shown("meridian").await, [Operational]);
+    let page = scene.published("meridian").await.expect("a page");
+    assert_eq!((page.cadences(), page.uptime().map(Percentage::value)), (None, Some(100.0)));
+    scene.pass_until("2026-11-20T10:01:30Z").await;
+    scene.service.consume().await;
+    assert_eq!(scene.shown("meridian").await, [Down]);
+    let page = scene.published("meridian").await.expect("a page");
+    assert_eq!(page.uptime().map(Percentage::value), Some(50.0));
+
+    for (paused, state) in [(true, Unknown), (false, Operational)] {
+        let edited = scene.client().patch(&path, &json!({ "paused": paused })).await;
+        assert_eq!(edited.status, 200, "{edited:?}");
+        scene.service.consume().await;
+        assert_eq!(scene.shown("meridian").await, [state]);
+    }
+    let deleted = scene.client().delete(&path).await;
+    assert_eq!(deleted.status, 204, "{deleted:?}");
+    scene.service.consume().await;
+    assert_eq!(scene.shown("meridian").await, [Unknown]);
 }
 
 #[tokio::test]

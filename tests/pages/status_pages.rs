@@ -80,6 +80,34 @@ async fn a_page_is_created_filled_and_deleted_with_forms() {
 }
 
 #[tokio::test]
+async fn a_heartbeat_is_a_component_without_a_response_time() {
+    let (service, owner) = Service::with_team().await;
+    let test = &service.test;
+    let heartbeats = format!("/teams/{}/heartbeats", owner.team);
+    let added = service.client(&owner).post(&heartbeats, &json!({ "name": "Backup" })).await;
+    let job = added.data("uuid");
+    let mut browser = Browser::of(test, owner.user).await;
+    let path = format!("/teams/{}/status-pages", owner.team);
+    browser.post(&path, "name=Meridian&slug=meridian").await;
+    let edit = format!("{path}/{}/edit", page(test, &owner).await.id);
+    let form = browser.get(&edit).await;
+    let sent = crate::support::fields_of(main_part(&form));
+    assert!(sent.contains(&(format!("heartbeat:{job}"), job.clone())), "{sent:?}");
+    assert!(!main_part(&form).contains(&format!("time.{job}")));
+    assert!(text(said(&form)).contains("Backup Heartbeat"), "{}", text(said(&form)));
+
+    let fields = "name=Meridian&slug=meridian&message=&selector=";
+    let line = format!("&show={job}&heartbeat%3A{job}={job}&name%3A{job}=Backups&place%3A{job}=1");
+    sent_to(&browser.post(&edit, &format!("{fields}{line}")).await);
+    let stored = page(test, &owner).await;
+    let [component] = &stored.groups[0].components[..] else { panic!("{stored:?}") };
+    let monitor = component.monitor.to_string();
+    assert_eq!((component.is_heartbeat, &*component.name, monitor), (true, "Backups", job.clone()));
+    let sent = crate::support::fields_of(main_part(&browser.get(&edit).await));
+    assert!(sent.contains(&(format!("heartbeat:{}", component.id), job)), "{sent:?}");
+}
+
+#[tokio::test]
 async fn what_a_selector_has_added_is_hidden_until_it_is_ticked() {
     let (service, owner) = Service::with_team().await;
     let test = &service.test;
@@ -95,7 +123,7 @@ async fn what_a_selector_has_added_is_hidden_until_it_is_ticked() {
     assert_eq!(tagged.status, 200, "{tagged:?}");
     service.consume().await;
     let component = page(test, &owner).await.groups[0].components[0].clone();
-    assert_eq!((component.site, component.is_hidden), (shop, true));
+    assert_eq!((component.monitor, component.is_hidden), (shop, true));
 
     let form = browser.get(&edit).await;
     let sent = crate::support::fields_of(main_part(&form));

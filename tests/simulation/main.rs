@@ -65,11 +65,11 @@ fn fifty_short_runs_keep_the_rules() {
         ("delayed", 6),
         ("repeats", 6),
         ("links", 11),
-        ("pings", 1),
-        ("stops", 1),
-        ("paused", 1),
-        ("missed", 1),
-        ("long", 1),
+        ("pings", 501),
+        ("stops", 11),
+        ("paused", 21),
+        ("missed", 51),
+        ("long", 11),
     ]);
 }
 

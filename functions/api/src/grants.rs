@@ -102,13 +102,14 @@ pub(crate) const CREATE_HEARTBEAT: Grant =
 /// A heartbeat that is paused has its issues resolved.
 pub(crate) const UPDATE_HEARTBEAT: Grant = Grant {
     put: &[Audit, Heartbeats, IssueIndex, Site],
+    update: &[Publication],
     delete: &[Heartbeats, IssueIndex],
     ..Grant::NONE
 };
 
 pub(crate) const DELETE_HEARTBEAT: Grant = Grant {
     put: &[Audit, Site],
-    update: &[Team],
+    update: &[Publication, Team],
     delete: &[Heartbeats, IssueIndex, Site],
     ..Grant::NONE
 };

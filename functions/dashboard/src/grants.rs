@@ -38,7 +38,7 @@ pub const READ_GRANT: Grant = Grant {
 pub const WRITE_GRANT: Grant = Grant {
     get: &[Channel, Heartbeats, PingKey, Session, Site, StatusPage, Subscription, Team],
     batch_get: &[Delivery, Site, Team, User],
-    query: &[Channel, Delivery, Directory, IssueIndex, Site, StatusPage, User],
+    query: &[Channel, Delivery, Directory, Heartbeats, IssueIndex, Site, StatusPage, User],
     put: &[
         Audit,
         Channel,

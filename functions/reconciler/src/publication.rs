@@ -3,18 +3,21 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use futures::future::{try_join, try_join3};
+use futures::future::{try_join, try_join4};
 use jiff::SignedDuration;
 use vedette_domain::accounts::audit::{Actor, AuditEntry, AuditEvent, By};
+use vedette_domain::accounts::team::Team;
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::{SiteId, StatusPageId, TeamId};
+use vedette_domain::issues::Fingerprint;
 use vedette_domain::message::{MailRequest, Message};
 use vedette_domain::status_pages::{
-    Following, Publication, Selected, SiteFacts, StatusPage, next_publication, publish,
+    Following, MonitorFacts, Publication, Selected, StatusPage, next_publication, publish,
 };
 use vedette_runtime::App;
 use vedette_store::{
-    Audit, SiteWithTools, StoreError, TeamWithSettings, budget, retry_on_conflict,
+    Audit, SiteWithTools, StoreError, StoredHeartbeat, TeamWithSettings, budget, retry_on_conflict,
 };
 
 use crate::sync::{readable, running};
@@ -58,15 +61,19 @@ async fn attempt(app: &App, team: TeamId, page: StatusPageId) -> Result<(), Stor
     let page = page.as_published();
     let sites: Vec<_> = page.sites().into_iter().map(SiteId::partition).collect();
     let address = page.address();
-    let (sites, incidents, before) = try_join3(
+    let heartbeats = page.heartbeats();
+    let (sites, heartbeats, incidents, before) = try_join4(
         readable(app, &sites),
+        store.heartbeats_of_team(page.team, &heartbeats),
         store.incidents(page.team, page.id),
         store.published(&address),
     )
     .await?;
     let facts = sites.values().filter(|stored| stored.site.team == page.team);
     let facts = facts.map(|stored| Ok((stored.site.id, facts_of(app, stored, &team)?)));
-    let facts = facts.collect::<Result<_, StoreError>>()?;
+    let mut facts: BTreeMap<_, _> = facts.collect::<Result<_, StoreError>>()?;
+    let heartbeats = heartbeats.into_iter();
+    facts.extend(heartbeats.map(|of| (of.heartbeat.id, facts_of_heartbeat(of, &team.team))));
     let mut published = publish(&page, &team.team, &facts, &incidents, before.as_ref(), now);
     published.offers_subscriptions &= app.service.sends_mail;
     store.put_published(&page, publication.attempts, &published).await?;
@@ -103,7 +110,7 @@ async fn follow_selector(
     let selector = selector.clone();
     while let Some(changed) = page.following(&sites, now) {
         // The directory is not read at one moment, so the sites themselves decide.
-        let concerned: Vec<_> = changed.components.iter().map(|(of, _)| of.site).collect();
+        let concerned: Vec<_> = changed.components.iter().map(|(of, _)| of.monitor).collect();
         let stored =
             readable(app, &concerned.iter().map(|id| id.partition()).collect::<Vec<_>>()).await?;
         for id in concerned {
@@ -139,17 +146,36 @@ fn facts_of(
     app: &App,
     stored: &SiteWithTools,
     team: &TeamWithSettings,
-) -> Result<SiteFacts, StoreError> {
-    let trackers = stored.tools.values().flat_map(|tool| &tool.trackers);
-    let active = trackers.filter(|(_, tracked)| tracked.tracker.issue().is_some());
+) -> Result<MonitorFacts, StoreError> {
     let cadence_minutes = team.settings_for(&stored.site).tools.cadence_minutes(Tool::Status);
     let cadence = SignedDuration::try_from(app.service.time_scale.minutes(cadence_minutes));
-    Ok(SiteFacts {
-        status: stored.tool(Tool::Status)?.clone(),
+    Ok(MonitorFacts {
+        checks: stored.tool(Tool::Status)?.clone(),
         is_monitored: running(app, stored, team).contains(&Tool::Status),
-        cadence_minutes,
+        cadence_minutes: Some(cadence_minutes),
         cadence: cadence.unwrap_or(SignedDuration::MAX),
-        active: active.map(|(fingerprint, _)| *fingerprint).collect(),
+        active: stored.tools.values().flat_map(active).collect(),
         tags: stored.site.tags.clone(),
     })
+}
+
+fn facts_of_heartbeat(
+    StoredHeartbeat { heartbeat, state }: StoredHeartbeat,
+    team: &Team,
+) -> MonitorFacts {
+    MonitorFacts {
+        is_monitored: team.plan_active && !state.reports().paused,
+        cadence_minutes: None,
+        cadence: SignedDuration::MAX,
+        active: active(&state).collect(),
+        tags: heartbeat.tags,
+        checks: state,
+    }
+}
+
+/// The issues that the trackers of a tool have opened.
+fn active(state: &ToolState) -> impl Iterator<Item = Fingerprint> {
+    let trackers = state.trackers.iter();
+    let active = trackers.filter(|(_, tracked)| tracked.tracker.issue().is_some());
+    active.map(|(fingerprint, _)| *fingerprint)
 }

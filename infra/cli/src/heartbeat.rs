@@ -163,15 +163,18 @@ impl Key {
     }
 }
 
+/// The heartbeat of a team with this slug or UUID.
+pub(crate) async fn heartbeat(api: &Api<'_>, team: TeamId, name: &str) -> Result<Value, Failure> {
+    let is_meant =
+        |found: &Value| found["slug"] == name || found["uuid"] == name.to_lowercase().as_str();
+    let all = api.list(&Call::to("heartbeats.list").of("team", team)).await?;
+    let found = all.into_iter().find(is_meant);
+    found.ok_or_else(|| Failure::refused(format!("the team has no heartbeat {name}")))
+}
+
 impl Which {
     async fn find(&self, api: &Api<'_>) -> Result<Value, Failure> {
-        let name = &self.heartbeat;
-        let is_meant = |found: &Value| {
-            found["slug"] == name.as_str() || found["uuid"] == name.to_lowercase().as_str()
-        };
-        let all = api.list(&Call::to("heartbeats.list").of("team", self.team)).await?;
-        let found = all.into_iter().find(is_meant);
-        found.ok_or_else(|| Failure::refused(format!("the team has no heartbeat {name}")))
+        heartbeat(api, self.team, &self.heartbeat).await
     }
 
     /// A call of a route below the heartbeat.

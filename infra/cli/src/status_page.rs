@@ -10,6 +10,7 @@ use vedette_domain::status_pages::{ComponentInput, GroupInput, NewPage, PageEdit
 use self::incident::IncidentCommand;
 use crate::api::{Api, Call};
 use crate::given::Given;
+use crate::heartbeat::heartbeat;
 use crate::output::{Output, Record, Records, table, text_at};
 use crate::site::site;
 use crate::{Failure, args};
@@ -31,7 +32,7 @@ pub(crate) enum Command {
     },
     /// Change the address, the name, the message or another setting of a status page
     Edit(Edit),
-    /// Show the state of a site on a status page, under a published name
+    /// Show the state of a site or heartbeat on a status page, under a published name
     AddComponent(AddComponent),
     /// Remove a component from a status page
     RemoveComponent {
@@ -82,8 +83,11 @@ pub(crate) struct AddComponent {
     #[command(flatten)]
     which: Which,
     /// The site, by its UUID or URL
-    #[arg(long)]
-    site: String,
+    #[arg(long, required_unless_present = "heartbeat")]
+    site: Option<String>,
+    /// The heartbeat, by its slug or UUID
+    #[arg(long, conflicts_with = "site")]
+    heartbeat: Option<String>,
     #[command(flatten)]
     component: Given<ComponentInput>,
     #[command(flatten)]
@@ -154,9 +158,16 @@ async fn pages(api: &Api<'_>, team: TeamId) -> Result<Vec<Value>, Failure> {
 
 impl AddComponent {
     async fn run(&self, api: &Api<'_>) -> Result<Value, Failure> {
-        let site = site(api, &self.site, Some(self.which.team)).await?;
+        let team = self.which.team;
+        let shown = match (&self.site, &self.heartbeat) {
+            (_, Some(name)) => ("heartbeat", heartbeat(api, team, name).await?["uuid"].clone()),
+            (name, None) => {
+                let name = name.as_deref().unwrap_or_default();
+                ("site", site(api, name, Some(team)).await?.uuid.into())
+            }
+        };
         let page = self.which.find(api).await?;
-        let component = self.component.body([("site", site.uuid.into())])?;
+        let component = self.component.body([shown])?;
         let group = self.group.body([("components", Value::Array(Vec::new()))])?;
         let mut groups = groups(&page);
         let name = group.get("name").cloned().unwrap_or_default();
@@ -201,14 +212,15 @@ fn shown(page: Value) -> Record<Value> {
         let name = text_at(group, "/name");
         components(group).iter().map(move |component| {
             let text = |pointer| text_at(component, pointer);
-            [text("/uuid"), name.clone(), text("/name"), text("/site")]
+            let shown = if component["site"].is_null() { "/heartbeat" } else { "/site" };
+            [text("/uuid"), name.clone(), text("/name"), text(shown)]
         })
     });
     let rows: Vec<_> = rows.collect();
     let count = rows.len().to_string();
     let details = match rows.is_empty() {
         true => String::new(),
-        false => format!("\n{}", table(["COMPONENT", "GROUP", "NAME", "SITE"], rows)),
+        false => format!("\n{}", table(["COMPONENT", "GROUP", "NAME", "SITE OR HEARTBEAT"], rows)),
     };
     Record::of(page)
         .field("page", "/uuid")

@@ -208,7 +208,7 @@ impl Work<'_> {
             ChangeStep::DeleteHeartbeat(id) => {
                 // Heartbeats that are gone by now need not be deleted.
                 if let Some(stored) = app.store.heartbeat(id.partition()).await? {
-                    delete_heartbeat(app, &stored, by).await?;
+                    delete_heartbeat(app, &self.team.team, &stored, by).await?;
                 }
             }
             ChangeStep::SaveGroups { rev, groups } => {

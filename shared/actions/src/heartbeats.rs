@@ -17,12 +17,14 @@ use vedette_domain::monitor::{Monitor, MonitorRef};
 use vedette_runs::{enqueue_deadline, enqueue_issue};
 use vedette_runtime::App;
 use vedette_store::{
-    Audit, HeartbeatConflict, HeartbeatUpdate, StoreError, StoredHeartbeat, heartbeat_conflict,
+    Audit, HeartbeatConflict, HeartbeatDeletion, HeartbeatUpdate, StoreError, StoredHeartbeat,
+    heartbeat_conflict,
 };
 
 use crate::error::{ActionError, HeartbeatError};
 use crate::issues::{Decision, decide};
 use crate::sites::outbox_of_deletion;
+use crate::status_pages::enqueue_publications;
 
 /// Creates a heartbeat. It has no slug if nobody chose one and another heartbeat has the one that follows from its name.
 ///
@@ -141,7 +143,7 @@ pub(crate) async fn save_heartbeat(
     let reports = match change {
         HeartbeatChange::Paused => reports.paused(),
         HeartbeatChange::Resumed => reports.resumed(now),
-        _ => reports,
+        _ => reports.clone(),
     };
     let time_scale = app.service.time_scale;
     let context = ReportContext { heartbeat: &next, team, time_scale, now, attempts: 0 };
@@ -152,7 +154,11 @@ pub(crate) async fn save_heartbeat(
         false => look_again(app, &next, by).await?,
     };
     let entry = AuditEntry::new(team.id, by, AuditEvent::heartbeat(before, change));
-    let update = HeartbeatUpdate { read, next: &next, state: state.as_ref(), outbox: &outbox };
+    // A page shows whether a ping is expected, and its windows may be chosen by tags. Issues have it published as well.
+    let is_published = state.is_some() || next.tags != before.tags;
+    let pages = if is_published { team.status_pages.as_slice() } else { &[] };
+    let state_after = state.as_ref();
+    let update = HeartbeatUpdate { read, next: &next, state: state_after, outbox: &outbox, pages };
     let saved = app.store.update_heartbeat(update, now, Audit::Entry(&entry)).await;
     saved.map_err(|error| match next.slug == before.slug {
         true => error.into(),
@@ -164,6 +170,9 @@ pub(crate) async fn save_heartbeat(
     }
     for entry in &outbox {
         enqueue_issue(app, team.id, entry.issue.id).await;
+    }
+    if is_published {
+        enqueue_publications(app, team).await;
     }
     let saved = StoredHeartbeat { heartbeat: next, state };
     match (change, by.actor.user()) {
@@ -208,21 +217,24 @@ async fn look_again(app: &App, next: &Heartbeat, by: By) -> Result<Vec<OutboxEnt
 /// A fault of the table; a conflict when the heartbeat has changed since it was read.
 pub async fn delete_heartbeat(
     app: &App,
+    team: &Team,
     stored: &StoredHeartbeat,
     by: By,
 ) -> Result<(), HeartbeatError> {
-    let heartbeat = &stored.heartbeat;
-    let MonitorRef { id, team } = MonitorRef::from(heartbeat);
+    let (heartbeat, id) = (&stored.heartbeat, stored.heartbeat.id);
     // Read this after the state: an issue that opens in between raises its `rev`.
     let issues = app.store.issues_of_site(id.partition()).await?;
     let outbox = outbox_of_deletion(&Monitor::from(heartbeat.clone()), &issues, by);
     let event = AuditEvent::heartbeat(heartbeat, HeartbeatChange::Removed);
-    let entry = AuditEntry::new(team, by, event);
-    app.store.delete_heartbeat(stored, &issues, &outbox, by.now, Audit::Entry(&entry)).await?;
+    let entry = AuditEntry::new(team.id, by, event);
+    let (audit, pages) = (Audit::Entry(&entry), &team.status_pages);
+    let deletion = HeartbeatDeletion { stored, issues: &issues, outbox: &outbox, pages };
+    app.store.delete_heartbeat(deletion, by.now, audit).await?;
     for entry in &outbox {
-        enqueue_issue(app, team, entry.issue.id).await;
+        enqueue_issue(app, team.id, entry.issue.id).await;
     }
-    let purge = Message::Reconcile(ReconcileMessage::Purge { team, site: id });
+    enqueue_publications(app, team).await;
+    let purge = Message::Reconcile(ReconcileMessage::Purge { team: team.id, site: id });
     app.enqueue_or_leave(purge, Duration::ZERO).await;
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! Creates, changes and deletes status pages, and writes about incidents.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use vedette_domain::accounts::audit::{AuditEntry, AuditEvent, By, IncidentChange, PageChange};
 use vedette_domain::accounts::team::Team;
-use vedette_domain::id::{StatusPageId, TeamId};
+use vedette_domain::id::{MonitorId, StatusPageId, TeamId};
 use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_domain::status_pages::{
     IncidentEdit, IncidentRefusal, NewIncident, NewPage, PageEdit, PageIncident, PageRefusal,
@@ -38,8 +39,7 @@ pub async fn create_status_page(
 
 /// The same for a page that is complete.
 pub(crate) async fn add_status_page(app: &App, page: &StatusPage, by: By) -> Result<(), PageError> {
-    refuse_unknown_sites(app, page.team, page.sites(), PageError::from(PageRefusal::UnknownSite))
-        .await?;
+    refuse_unknown(app, page, None).await?;
     let event = AuditEvent::status_page(page, PageChange::Added);
     let entry = AuditEntry::new(page.team, by, event);
     if let Err(error) = app.store.create_status_page(page, Audit::Entry(&entry)).await {
@@ -84,8 +84,7 @@ pub(crate) async fn save_status_page(
     page: &StatusPage,
     by: By,
 ) -> Result<(), PageError> {
-    let new = &page.sites() - &before.sites();
-    refuse_unknown_sites(app, page.team, new, PageError::from(PageRefusal::UnknownSite)).await?;
+    refuse_unknown(app, page, Some(before)).await?;
     let event = AuditEvent::status_page(before, PageChange::Edited);
     let entry = AuditEntry::new(page.team, by, event);
     if let Err(error) = app.store.save_status_page(before, page, Audit::Entry(&entry)).await {
@@ -93,6 +92,25 @@ pub(crate) async fn save_status_page(
         return Err(if is_taken { PageRefusal::SlugTaken.into() } else { error.into() });
     }
     enqueue_publication(app, page.team, page.id).await;
+    Ok(())
+}
+
+/// Refuses a page that newly shows what the team does not have.
+async fn refuse_unknown(
+    app: &App,
+    page: &StatusPage,
+    before: Option<&StatusPage>,
+) -> Result<(), PageError> {
+    let shown = |of: fn(&StatusPage) -> BTreeSet<MonitorId>| {
+        &of(page) - &before.map(of).unwrap_or_default()
+    };
+    let refusal = PageError::from(PageRefusal::UnknownSite);
+    refuse_unknown_sites(app, page.team, shown(StatusPage::sites), refusal).await?;
+    let heartbeats = shown(StatusPage::heartbeats);
+    let known = app.store.heartbeats_of_team(page.team, &heartbeats).await?;
+    if known.len() < heartbeats.len() {
+        return Err(PageRefusal::UnknownHeartbeat.into());
+    }
     Ok(())
 }
 

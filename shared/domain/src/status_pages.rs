@@ -28,7 +28,7 @@ pub use page::{
     COMPONENTS_MAX, Component, ComponentChange, Following, Group, PAGES_MAX, StatusPage,
 };
 pub use publication::{PUBLICATION_GRACE, Publication, Selected, next_publication};
-pub use publish::{SiteFacts, affects, component_state, publish};
+pub use publish::{MonitorFacts, affects, component_state, publish};
 pub use published::{
     ComponentState, PageSummary, PublishedComponent, PublishedGroup, PublishedIncident,
     PublishedPage, PublishedUpdate, PublishedWindow, VERSION,

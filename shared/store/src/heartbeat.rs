@@ -1,5 +1,7 @@
 //! Heartbeats: the list of a team, and a heartbeat with its state.
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use vedette_domain::accounts::team::Team;
@@ -9,7 +11,7 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::heartbeats::heartbeat::Heartbeat;
 use vedette_domain::heartbeats::team_key::TeamPingKey;
-use vedette_domain::id::{HeartbeatId, Partition, TeamId};
+use vedette_domain::id::{HeartbeatId, Partition, StatusPageId, TeamId};
 use vedette_domain::issues::record::Issue;
 
 use crate::channel::put_outbox;
@@ -17,6 +19,7 @@ use crate::item::{Stored, item, number, outstanding, stored};
 use crate::keys::{self, Key};
 use crate::monitor::live_heartbeat;
 use crate::site::{DeletedSite, put_state, tool_item};
+use crate::status_page::want_all;
 use crate::table::{Change, Condition, Range, Sort, Store};
 use crate::transaction::Transaction;
 use crate::{Audit, StoreError};
@@ -91,6 +94,21 @@ pub struct HeartbeatUpdate<'a> {
     pub state: Option<&'a ToolState>,
     /// What channels have to learn about its issues.
     pub outbox: &'a [OutboxEntry],
+    /// The team's status pages, if they are published again.
+    pub pages: &'a [StatusPageId],
+}
+
+/// The deletion of a heartbeat, as it was decided.
+#[derive(Debug, Clone, Copy)]
+pub struct HeartbeatDeletion<'a> {
+    /// The heartbeat as it was read.
+    pub stored: &'a StoredHeartbeat,
+    /// Its issues.
+    pub issues: &'a [Issue],
+    /// What channels have to learn about them.
+    pub outbox: &'a [OutboxEntry],
+    /// The team's status pages, which are published again.
+    pub pages: &'a [StatusPageId],
 }
 
 /// Takes the slug of a heartbeat. It is at [`SLUG`] in its transaction.
@@ -186,6 +204,17 @@ impl Store {
         Ok(heartbeats)
     }
 
+    /// Those of the heartbeats that belong to a team, in the order of their ids.
+    pub async fn heartbeats_of_team(
+        &self,
+        team: TeamId,
+        ids: &BTreeSet<HeartbeatId>,
+    ) -> Result<Vec<StoredHeartbeat>, StoreError> {
+        let mut found = self.heartbeats_at(ids.iter().map(|id| id.partition()), true).await?;
+        found.retain(|stored| stored.heartbeat.team == team);
+        Ok(found)
+    }
+
     /// A team's heartbeats, in the order of their ids.
     pub async fn heartbeats(&self, team: TeamId) -> Result<Vec<StoredHeartbeat>, StoreError> {
         self.heartbeats_of(team, true).await
@@ -234,7 +263,7 @@ impl Store {
         now: Timestamp,
         audit: Audit<'_>,
     ) -> Result<(), StoreError> {
-        let HeartbeatUpdate { read, next, state, outbox } = update;
+        let HeartbeatUpdate { read, next, state, outbox, pages } = update;
         let before = &read.heartbeat;
         let partition = next.id.partition();
         let mut transaction =
@@ -250,7 +279,7 @@ impl Store {
         for entry in outbox {
             transaction = put_outbox(transaction, entry, look_at)?;
         }
-        transaction.commit(audit).await
+        want_all(transaction, next.team, pages, now).commit(audit).await
     }
 
     /// Deletes a heartbeat. It is gone for everybody at once. [`Store::purge`] removes what is left.
@@ -260,12 +289,11 @@ impl Store {
     /// A conflict when any part of it has changed since.
     pub async fn delete_heartbeat(
         &self,
-        stored: &StoredHeartbeat,
-        issues: &[Issue],
-        outbox: &[OutboxEntry],
+        deletion: HeartbeatDeletion<'_>,
         now: Timestamp,
         audit: Audit<'_>,
     ) -> Result<(), StoreError> {
+        let HeartbeatDeletion { stored, issues, outbox, pages } = deletion;
         let StoredHeartbeat { heartbeat, state } = stored;
         let (id, team) = (heartbeat.id, heartbeat.team);
         let partition = id.partition();
@@ -292,7 +320,7 @@ impl Store {
         for entry in outbox {
             transaction = put_outbox(transaction, entry, look_at)?;
         }
-        transaction.commit(audit).await
+        want_all(transaction, team, pages, now).commit(audit).await
     }
 
     /// The ping key of a team, if it has one.

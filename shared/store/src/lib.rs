@@ -64,7 +64,9 @@ pub use error::{StoreError, unless_conflict};
 pub use evidence::{EVIDENCE_MAX, IssueEvidence};
 pub use failing::{Attention, Trouble};
 pub use grant::{Action, Grant};
-pub use heartbeat::{HeartbeatConflict, HeartbeatUpdate, StoredHeartbeat, heartbeat_conflict};
+pub use heartbeat::{
+    HeartbeatConflict, HeartbeatDeletion, HeartbeatUpdate, StoredHeartbeat, heartbeat_conflict,
+};
 pub use history::StoredCheck;
 pub use invitation::Newcomer;
 pub use issue::{IndexRow, IssueWithMonitor};

@@ -68,6 +68,30 @@ async fn a_page_has_what_was_asked_for() {
 }
 
 #[tokio::test]
+async fn a_component_shows_a_heartbeat() {
+    let (service, owner) = Service::with_team().await;
+    let heartbeats = format!("/teams/{}/heartbeats", owner.team);
+    let added = service.client(&owner).post(&heartbeats, &json!({ "name": "Backup" })).await;
+    let component = json!({ "name": "Backups", "heartbeat": added.data("uuid") });
+    let groups = json!([{ "components": [component] }]);
+    let body = json!({ "slug": "meridian", "name": "Meridian", "groups": groups });
+    let answer = post(&service, &owner, &body).await;
+    let shown = json!({
+        "uuid": answer.body["data"]["groups"][0]["components"][0]["uuid"],
+        "name": "Backups",
+        "site": null,
+        "heartbeat": added.data("uuid"),
+        "response_time": false,
+    });
+    let groups = json!([{ "name": null, "components": [shown] }]);
+    assert_eq!((answer.status, &answer.body["data"]["groups"]), (201, &groups));
+    // What was read can be sent back.
+    let page = format!("{}/{}", path(&owner), answer.data("uuid"));
+    let saved = service.client(&owner).patch(&page, &json!({ "groups": groups })).await;
+    assert_eq!((saved.status, &saved.body), (200, &answer.body));
+}
+
+#[tokio::test]
 async fn an_unlisted_page_has_a_secret_address() {
     let (service, owner) = Service::with_team().await;
     let body = json!({ "slug": "meridian", "name": "Meridian", "unlisted": true });
@@ -148,6 +172,24 @@ async fn invalid_pages_are_refused_and_change_nothing() {
             group(vec![json!({ "name": "Shop", "site": "shop" })]),
             "groups.0.components.0.site",
             "The groups.0.components.0.site field must be a uuid.",
+        ),
+        (
+            "groups",
+            group(vec![json!({ "name": "Shop", "site": foreign, "heartbeat": foreign })]),
+            "groups.0.components.0.heartbeat",
+            "The groups.0.components.0.heartbeat field cannot be combined with site.",
+        ),
+        (
+            "groups",
+            group(vec![json!({ "name": "Job", "heartbeat": foreign, "response_time": true })]),
+            "groups.0.components.0.response_time",
+            "The groups.0.components.0.response_time field is for sites; a heartbeat has no response time.",
+        ),
+        (
+            "groups",
+            group(vec![json!({ "name": "Job", "heartbeat": foreign })]),
+            "groups",
+            "The status page shows a heartbeat that the team does not have.",
         ),
         (
             "groups",

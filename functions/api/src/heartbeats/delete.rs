@@ -11,6 +11,6 @@ pub(crate) async fn handle(
     context: Context<'_>,
     access: HeartbeatAccess,
 ) -> Result<Response, ApiError> {
-    delete_heartbeat(context.app, &access.stored, context.caller.by()).await?;
+    delete_heartbeat(context.app, &access.team.team, &access.stored, context.caller.by()).await?;
     Ok(no_content())
 }

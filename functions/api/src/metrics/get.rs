@@ -21,6 +21,7 @@ use vedette_http::validation::{Errors, ValidationError};
 use vedette_ops::exposition::{CONTENT_TYPE, Exposition, Value as _};
 use vedette_store::{ChannelRef, Directory, DirectoryRow, TeamWithSettings};
 
+use super::Gauge;
 use super::heartbeats::{SERIES_OF_HEARTBEAT, add_heartbeats};
 use crate::Context;
 
@@ -28,7 +29,7 @@ use crate::Context;
 const SERIES_MAX: usize = 15_000;
 
 /// The most series that a site can have: its names, one of each gauge, the phases of a check, and its issues by severity.
-const SERIES_OF_SITE: usize = 1 + GAUGES.len() + PHASES.len() + Severity::ALL.len();
+const SERIES_OF_SITE: usize = 1 + GAUGES + PHASES.len() + Severity::ALL.len();
 
 pub(crate) async fn handle(
     context: Context<'_>,
@@ -164,41 +165,38 @@ impl SiteMetrics<'_> {
 /// The phases of a status check, with their label.
 const PHASES: [&str; 4] = ["lookup", "connect", "tls", "first_byte"];
 
-/// A metric with at most one series for each site.
-struct Gauge {
-    name: &'static str,
-    help: &'static str,
-    /// `None` if nothing is known yet.
-    value: fn(&SiteMetrics<'_>) -> Option<f64>,
-}
+/// How many metrics have at most one series for each site.
+const GAUGES: usize = 5;
 
-const GAUGES: [Gauge; 5] = [
-    Gauge {
-        name: "vedette_site_monitored",
-        help: "Whether any tool checks the site automatically.",
-        value: |site| Some(site.is_monitored.number()),
-    },
-    Gauge {
-        name: "vedette_site_up",
-        help: "Whether the last automatic status check found the site up (2xx or 3xx).",
-        value: |site| Some(site.result.as_ref()?.up.number()),
-    },
-    Gauge {
-        name: "vedette_site_response_time_seconds",
-        help: "Time to the head of the final answer in the last automatic status check.",
-        value: |site| site.response_time(),
-    },
-    Gauge {
-        name: "vedette_site_last_check_timestamp_seconds",
-        help: "When the last automatic status check completed.",
-        value: |site| Some(site.checked_at?.number()),
-    },
-    Gauge {
-        name: "vedette_site_certificate_expiry_timestamp_seconds",
-        help: "When the certificate expires that the last certificate check found.",
-        value: |site| Some(site.certificate_ends?.number()),
-    },
-];
+const fn gauges<'a>() -> [Gauge<SiteMetrics<'a>>; GAUGES] {
+    [
+        Gauge {
+            name: "vedette_site_monitored",
+            help: "Whether any tool checks the site automatically.",
+            value: |site| Some(site.is_monitored.number()),
+        },
+        Gauge {
+            name: "vedette_site_up",
+            help: "Whether the last automatic status check found the site up (2xx or 3xx).",
+            value: |site| Some(site.result.as_ref()?.up.number()),
+        },
+        Gauge {
+            name: "vedette_site_response_time_seconds",
+            help: "Time to the head of the final answer in the last automatic status check.",
+            value: |site| site.response_time(),
+        },
+        Gauge {
+            name: "vedette_site_last_check_timestamp_seconds",
+            help: "When the last automatic status check completed.",
+            value: |site| Some(site.checked_at?.number()),
+        },
+        Gauge {
+            name: "vedette_site_certificate_expiry_timestamp_seconds",
+            help: "When the certificate expires that the last certificate check found.",
+            value: |site| Some(site.certificate_ends?.number()),
+        },
+    ]
+}
 
 /// The metrics as text. Series are labeled with the site's id, so that renaming a site does not start new series. The
 /// names are in a metric of their own.
@@ -219,13 +217,8 @@ fn exposition(sites: &[SiteMetrics<'_>]) -> Exposition {
             }
         }
     }
-    for Gauge { name, help, value } in &GAUGES {
-        let mut metric = exposition.gauge(name, help);
-        for (id, site) in sites() {
-            if let Some(value) = value(site) {
-                metric.series(&[("site", id)], value);
-            }
-        }
+    for gauge in gauges() {
+        gauge.add(&mut exposition, "site", sites());
     }
     let mut phases = exposition.gauge(
         "vedette_site_phase_seconds",

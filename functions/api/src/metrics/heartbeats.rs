@@ -8,18 +8,12 @@ use vedette_domain::issues::Severity;
 use vedette_ops::exposition::{Exposition, Value as _};
 use vedette_store::StoredHeartbeat;
 
+use super::Gauge;
+
 /// The most series that a heartbeat can have, without its tags: its name, one of each gauge, and its issues by severity.
 pub(super) const SERIES_OF_HEARTBEAT: usize = 1 + GAUGES.len() + Severity::ALL.len();
 
-/// A metric with at most one series for each heartbeat.
-struct Gauge {
-    name: &'static str,
-    help: &'static str,
-    /// `None` if nothing is known.
-    value: fn(&StoredHeartbeat) -> Option<f64>,
-}
-
-const GAUGES: [Gauge; 4] = [
+const GAUGES: [Gauge<StoredHeartbeat>; 4] = [
     Gauge {
         name: "vedette_heartbeat_monitored",
         help: "Whether pings are expected: 0 before the first ping and while the heartbeat is paused.",
@@ -81,13 +75,8 @@ pub(super) fn add_heartbeats(
             }
         }
     }
-    for Gauge { name, help, value } in &GAUGES {
-        let mut metric = exposition.gauge(name, help);
-        for (id, stored) in all() {
-            if let Some(value) = value(stored) {
-                metric.series(&[("heartbeat", id)], value);
-            }
-        }
+    for gauge in GAUGES {
+        gauge.add(exposition, "heartbeat", all());
     }
     let mut issues = exposition.gauge(
         "vedette_heartbeat_issues",

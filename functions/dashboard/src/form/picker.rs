@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 
 use maud::{Markup, html};
-use vedette_domain::id::SiteId;
+use vedette_domain::heartbeats::heartbeat::Heartbeat;
+use vedette_domain::id::{MonitorId, SiteId};
 use vedette_store::DirectoryRow;
 
 use super::FormInput;
@@ -24,6 +25,11 @@ pub(crate) fn is_search(sent: &FormInput) -> bool {
     sent.has("do", FIND)
 }
 
+/// What is searched for, in lower case; empty for everything.
+fn searched(input: &FormInput) -> String {
+    input.text(FIND).trim().to_lowercase()
+}
+
 /// The sites that a form offers, in their order: first those that are chosen, then those that match the search.
 pub(crate) struct Offered<'s> {
     pub(crate) sites: Vec<&'s DirectoryRow>,
@@ -40,7 +46,7 @@ impl<'s> Offered<'s> {
         sites: impl ExactSizeIterator<Item = &'s DirectoryRow>,
         chosen: &BTreeSet<SiteId>,
     ) -> Self {
-        let part = input.text(FIND).trim().to_lowercase();
+        let part = searched(input);
         let has_search = sites.len() > FEW;
         let (mut offered, mut others): (Vec<_>, Vec<_>) =
             sites.partition(|site| chosen.contains(&site.id));
@@ -50,6 +56,21 @@ impl<'s> Offered<'s> {
         others.truncate(OFFERED_MAX);
         offered.append(&mut others);
         Self { sites: offered, more, has_search }
+    }
+
+    /// The heartbeats that the form offers besides, in their order.
+    pub(crate) fn with_heartbeats<'h>(
+        &mut self,
+        input: &FormInput,
+        heartbeats: impl ExactSizeIterator<Item = &'h Heartbeat>,
+        chosen: &BTreeSet<MonitorId>,
+    ) -> Vec<&'h Heartbeat> {
+        let part = searched(input);
+        self.has_search |= heartbeats.len() > FEW;
+        let is_offered = |heartbeat: &&Heartbeat| {
+            chosen.contains(&heartbeat.id) || heartbeat.name.to_lowercase().contains(&part)
+        };
+        heartbeats.filter(is_offered).take(OFFERED_MAX).collect()
     }
 
     /// The search, if there is one.

@@ -72,7 +72,7 @@ pub(crate) async fn delete(
     HeartbeatAccess { team, stored }: HeartbeatAccess,
 ) -> Result<Response, ApiError> {
     let caller = &context.member()?.caller;
-    delete_heartbeat(context.app, &stored, caller.by()).await?;
+    delete_heartbeat(context.app, &team.team, &stored, caller.by()).await?;
     layout::redirect(&format!("{}?notice=deleted", path(team.id())))
 }
 

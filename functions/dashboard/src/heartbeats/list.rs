@@ -171,7 +171,7 @@ fn row(of: &StoredHeartbeat, next: Markup, clock: Clock<'_>) -> Markup {
             }
             td.c-resp {
                 div.resp {
-                    (bars(&reports, RUNS))
+                    (bars(reports, RUNS))
                     span.nb { @match last { Some(lasted) => (duration(lasted)), None => (unknown()) } }
                 }
             }

@@ -69,7 +69,7 @@ pub(crate) async fn show(
         (layout::notice(context, &NOTICES))
         (maintenance::notice(&team.team, (heartbeat.id, &heartbeat.tags), clock))
         @for issue in &active { (active_issue(issue, role, clock)) }
-        (unheard(&reports, clock))
+        (unheard(reports, clock))
         @if reports.state() == HeartbeatState::New {
             section.card {
                 header { h2 { "Waiting for the first ping" } }
@@ -79,8 +79,8 @@ pub(crate) async fn show(
                 }
             }
         }
-        (figures(stored, &reports, context, clock))
-        @if !reports.recent.is_empty() { (chart(&reports)) }
+        (figures(stored, reports, context, clock))
+        @if !reports.recent.is_empty() { (chart(reports)) }
         (table(&runs, clock))
         (layout::other_pages(page.number(), page.offset() + page.limit() < total, &|number| format!("{}?page={number}", path_of(heartbeat))))
         section.card {
@@ -101,7 +101,7 @@ pub(crate) async fn show(
         .below(path(team.id()), "Heartbeats")
         .state(pill(reports.state()))
         .lead(lead(stored))
-        .actions(actions(stored, &reports, role));
+        .actions(actions(stored, reports, role));
     Ok(layout::team_page(
         context,
         (&team.team, NavTab::Heartbeats),

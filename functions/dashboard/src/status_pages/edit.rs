@@ -6,15 +6,16 @@ use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use serde_json::{Map, Value, json};
 use vedette_actions::edit_status_page;
-use vedette_domain::id::SiteId;
+use vedette_domain::heartbeats::heartbeat::Heartbeat;
+use vedette_domain::id::{MonitorId, SiteId};
 use vedette_domain::input::{Input as _, InputField};
-use vedette_domain::status_pages::{COMPONENTS_MAX, PageEdit, StatusPage};
+use vedette_domain::status_pages::{COMPONENTS_MAX, Component, PageEdit, StatusPage};
 use vedette_http::error::ApiError;
 use vedette_http::resource::StatusPageResource;
 use vedette_http::response::Response;
 use vedette_http::validation::YES;
 use vedette_routing::StatusPageAccess;
-use vedette_store::DirectoryRow;
+use vedette_store::{DirectoryRow, StoredHeartbeat};
 
 use super::{path, path_of};
 use crate::RequestContext;
@@ -34,7 +35,7 @@ pub(crate) async fn edit(
     form(context, &access, None).await
 }
 
-/// Saves what the page shows, or searches for sites that it could show.
+/// Saves what the page shows, or searches for sites and heartbeats that it could show.
 pub(crate) async fn save(
     context: RequestContext<'_>,
     access: StatusPageAccess,
@@ -73,6 +74,7 @@ fn texts(sent: &FormInput) -> Map<String, Value> {
         let component = json!({
             "uuid": text("uuid"),
             "site": text("site"),
+            "heartbeat": text("heartbeat"),
             "name": text("name"),
             "response_time": if sent.has("time", key) { YES } else { "" },
             "hidden": !sent.has("show", key),
@@ -94,11 +96,13 @@ fn own() -> impl Iterator<Item = &'static InputField> {
     PageEdit::FIELDS.iter().filter(|field| field.name != "groups")
 }
 
-/// A line of the form: a component, or a site that the page does not show.
+/// A line of the form: a component, or a site or heartbeat that the page does not show.
 struct Line {
     key: String,
-    /// The site, and its name.
-    site: (SiteId, String),
+    monitor: MonitorId,
+    is_heartbeat: bool,
+    /// The name of the site or heartbeat.
+    name: String,
     /// Whether the page has it.
     is_component: bool,
     /// Whether it is hidden, and not removed, if it is not ticked.
@@ -114,6 +118,8 @@ async fn form(
     let status = refused.as_ref().map_or(StatusCode::OK, FormInput::status);
     let mut sites = context.app.store.directory(team.id, team.sites as usize).await?;
     sites.sort_by_cached_key(|site| (site.name.to_lowercase(), site.id));
+    let mut heartbeats = context.app.store.heartbeats_relaxed(team.id).await?;
+    heartbeats.sort_by_cached_key(|of| (of.heartbeat.name.to_lowercase(), of.heartbeat.id));
     let is_new = refused.is_none();
     let mut input = match refused {
         Some(input) => input,
@@ -122,8 +128,10 @@ async fn form(
     let shown = page.sites();
     let others: Vec<_> = sites.iter().filter(|site| !shown.contains(&site.id)).collect();
     let chosen = input.all("show").filter_map(SiteId::parse).collect();
-    let offered = Offered::of(&input, others.into_iter(), &chosen);
-    let lines = lines(page, &sites, &offered, &mut input);
+    let mut offered = Offered::of(&input, others.into_iter(), &chosen);
+    let jobs = heartbeats.iter().map(|of| &of.heartbeat);
+    let jobs = offered.with_heartbeats(&input, jobs, &chosen);
+    let lines = lines(page, &sites, (&heartbeats, &jobs), &offered, &mut input);
     let content = html! {
         @if is_new { (layout::notice(context, &NOTICES)) }
         (layout::managed(page.managed_by.as_ref()))
@@ -172,36 +180,41 @@ fn stored(page: &StatusPage) -> Result<FormInput, ApiError> {
     Ok(input)
 }
 
-/// The components of the page, then other sites of the team.
+/// The components of the page, then other sites and heartbeats of the team.
 fn lines(
     page: &StatusPage,
     sites: &[DirectoryRow],
+    (heartbeats, offered_heartbeats): (&[StoredHeartbeat], &[&Heartbeat]),
     offered: &Offered<'_>,
     input: &mut FormInput,
 ) -> Vec<Line> {
-    let names: BTreeMap<SiteId, &str> =
-        sites.iter().map(|site| (site.id, site.name.as_str())).collect();
+    let jobs = heartbeats.iter().map(|of| (of.heartbeat.id, of.heartbeat.name.as_str()));
+    let names: BTreeMap<MonitorId, &str> =
+        sites.iter().map(|site| (site.id, site.name.as_str())).chain(jobs).collect();
     let mut lines = Vec::new();
     for component in page.components() {
-        let name = names.get(&component.site).copied();
-        let name = name.unwrap_or("Deleted site");
-        let stays_hidden =
-            component.is_hidden || (component.is_selected && page.selector.is_some());
-        lines.push((component.id.to_string(), component.site, name, (true, stays_hidden)));
+        let Component { id, monitor, is_heartbeat, is_hidden, is_selected, .. } = component;
+        let gone = if *is_heartbeat { "Deleted heartbeat" } else { "Deleted site" };
+        let name = names.get(monitor).copied().unwrap_or(gone).to_owned();
+        let stays_hidden = *is_hidden || (*is_selected && page.selector.is_some());
+        let (key, monitor, is_heartbeat) = (id.to_string(), *monitor, *is_heartbeat);
+        lines.push(Line { key, monitor, is_heartbeat, name, is_component: true, stays_hidden });
     }
-    let others = offered.sites.iter();
-    lines.extend(
-        others.map(|site| (site.id.to_string(), site.id, site.name.as_str(), (false, false))),
-    );
+    let shown = page.heartbeats();
+    let others = offered.sites.iter().map(|site| (site.id, site.name.as_str(), false));
+    let jobs = offered_heartbeats.iter().filter(|heartbeat| !shown.contains(&heartbeat.id));
+    let jobs = jobs.map(|heartbeat| (heartbeat.id, heartbeat.name.as_str(), true));
+    for (monitor, name, is_heartbeat) in others.chain(jobs) {
+        let (key, name) = (monitor.to_string(), name.to_owned());
+        let (is_component, stays_hidden) = (false, false);
+        lines.push(Line { key, monitor, is_heartbeat, name, is_component, stays_hidden });
+    }
+    for Line { key, name, .. } in &lines {
+        if input.text(&format!("name:{key}")).is_empty() && !input.has("show", key) {
+            input.put(format!("name:{key}"), name);
+        }
+    }
     lines
-        .into_iter()
-        .map(|(key, site, name, (is_component, stays_hidden))| {
-            if input.text(&format!("name:{key}")).is_empty() && !input.has("show", &key) {
-                input.put(format!("name:{key}"), name);
-            }
-            Line { key, site: (site, name.to_owned()), is_component, stays_hidden }
-        })
-        .collect()
 }
 
 fn components(lines: &[Line], offered: &Offered<'_>, input: &FormInput) -> Markup {
@@ -209,11 +222,11 @@ fn components(lines: &[Line], offered: &Offered<'_>, input: &FormInput) -> Marku
         section.card {
             header { h2 { "Components" } }
             p.in.quiet {
-                "Select what the page shows. Readers see the published name, and never the URL of the site. Sites that join by their tags start with the name of the site as their published name. "
+                "Select what the page shows. Readers see the published name, and never the URL of a site or the output of a job. Sites that join by their tags start with the name of the site as their published name. "
                 "At most " (COMPONENTS_MAX) " components."
             }
             (offered.search(input))
-            @if lines.is_empty() && !offered.has_search { p.in.quiet { "The team has no sites yet." } } @else {
+            @if lines.is_empty() && !offered.has_search { p.in.quiet { "The team has no sites or heartbeats yet." } } @else {
                 ul.rows { @for line in lines { (component(line, input)) } }
             }
         }
@@ -221,20 +234,21 @@ fn components(lines: &[Line], offered: &Offered<'_>, input: &FormInput) -> Marku
 }
 
 fn component(line: &Line, input: &FormInput) -> Markup {
-    let Line { key, site: (site, name), is_component, stays_hidden } = line;
+    let Line { key, monitor, is_heartbeat, name, is_component, stays_hidden } = line;
+    let kind = if *is_heartbeat { "heartbeat" } else { "site" };
     let field = |name: &str, label: &str| input.input(&format!("{name}:{key}"), "text", label);
     html! {
         li.w {
             div.grow {
-                input type="hidden" name={ "site:" (key) } value=(site);
+                input type="hidden" name={ (kind) ":" (key) } value=(monitor);
                 @if *stays_hidden { input type="hidden" name="hidden" value=(key); }
                 @if *is_component { input type="hidden" name={ "uuid:" (key) } value=(key); }
-                (input.tick("show", key, name.as_str()))
+                (input.tick("show", key, (name.as_str(), if *is_heartbeat { "Heartbeat" } else { "" })))
                 div.fields {
                     (field("name", "Published name"))
                     (field("group", "Group"))
                     (input.number(&format!("place:{key}"), "Position", (1, 999)))
-                    (input.tick("time", key, "Publish its response time"))
+                    @if !is_heartbeat { (input.tick("time", key, "Publish its response time")) }
                 }
             }
         }

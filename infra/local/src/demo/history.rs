@@ -390,7 +390,8 @@ impl History {
         let components = components.map(|(known, site)| ComponentInput {
             uuid: None,
             name: known.name.to_owned(),
-            site: *site,
+            site: Some(*site),
+            heartbeat: None,
             response_time: true,
             hidden: None,
         });

@@ -247,5 +247,10 @@ fn page() -> Value {
         &mut schema["properties"]["groups"]["items"]["properties"]["components"]["items"];
     component["properties"].as_object_mut().map(|fields| fields.remove("uuid"));
     component["properties"]["site"] = site_name();
+    component["properties"]["heartbeat"] = json!({
+        "description": "The key of a heartbeat in the document, or the slug of another heartbeat of the team; its UUID if it has no slug.",
+        "type": "string",
+        "pattern": schema::NOT_BLANK,
+    });
     schema
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::document::SiteReferences;
+use super::document::References;
 use crate::accounts::audit::leaves;
 use crate::accounts::plan::Plan;
 use crate::alerts::channel::{Filter, PublicTarget, sha256};
@@ -220,7 +220,7 @@ pub(super) fn group(group: &SiteGroup) -> Described {
     described
 }
 
-pub(super) fn window(window: &MaintenanceWindow, sites: &SiteReferences) -> Described {
+pub(super) fn window(window: &MaintenanceWindow, references: &References) -> Described {
     let mut described = Described::default();
     described.put("name", &window.name);
     described.put("starts_at", window.start);
@@ -228,8 +228,10 @@ pub(super) fn window(window: &MaintenanceWindow, sites: &SiteReferences) -> Desc
     described.put("duration_minutes", window.minutes);
     described.put("recurrence", window.rule.as_ref().map(ToString::to_string));
     described.put("selector", &window.selector);
-    let names: Option<BTreeSet<_>> =
-        window.sites.as_ref().map(|of| of.iter().filter_map(|site| sites.name(*site)).collect());
+    let names: Option<BTreeSet<_>> = window
+        .sites
+        .as_ref()
+        .map(|of| of.iter().filter_map(|site| references.name(*site)).collect());
     // Without sites, it would be for all of them, even if those that it is for are gone.
     if let Some(names) = names {
         described.fields.insert("sites".to_owned(), json!(names));
@@ -238,7 +240,7 @@ pub(super) fn window(window: &MaintenanceWindow, sites: &SiteReferences) -> Desc
 }
 
 /// A status page, without the components that its selector has added.
-pub(super) fn page(page: &StatusPage, sites: &SiteReferences) -> Described {
+pub(super) fn page(page: &StatusPage, references: &References) -> Described {
     let mut described = Described::default();
     described.put("name", &page.name);
     described.put("slug", page.slug.as_str());
@@ -253,10 +255,10 @@ pub(super) fn page(page: &StatusPage, sites: &SiteReferences) -> Described {
         let chosen = group.components.iter().filter(|component| !component.is_selected);
         let components: Vec<_> = chosen
             .filter_map(|component| {
-                let site = sites.name(component.site)?;
+                let monitor = references.name(component.monitor)?;
                 let mut described = Described::default();
                 described.put("name", &component.name);
-                described.put("site", site);
+                described.put(if component.is_heartbeat { "heartbeat" } else { "site" }, monitor);
                 described.put("response_time", component.publishes_response_time);
                 described.put("hidden", component.is_hidden);
                 Some(described.fields)

@@ -8,8 +8,10 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::ManagedBy;
-use crate::id::SiteId;
+use crate::heartbeats::heartbeat::Heartbeat;
+use crate::id::MonitorId;
 use crate::input::FieldRule as _;
+use crate::sites::site::Site;
 use crate::sites::site_url::SiteUrl;
 use crate::validation::{Errors, Field, Fields, ValidationError};
 
@@ -142,54 +144,96 @@ fn read_entry(item: &Field<'_>, errors: &mut Errors) -> Option<Entry> {
     Some(Entry { key, path: item.path().to_owned(), fields })
 }
 
-/// The sites that a document may name: by their keys in it, or by their URLs.
+/// The sites and heartbeats that a document may name: by their keys in it, or by their URLs and slugs.
 #[derive(Debug, Default)]
-pub(super) struct SiteReferences {
-    ids: BTreeMap<String, SiteId>,
-    names: BTreeMap<SiteId, String>,
+pub(super) struct References {
+    ids: BTreeMap<(ObjectKind, String), MonitorId>,
+    names: BTreeMap<MonitorId, String>,
     knows_no_team: bool,
 }
 
-impl SiteReferences {
-    /// No sites. If the team is not known, any URL may be that of one of its sites.
+impl References {
+    /// Nothing. If the team is not known, any URL may be that of one of its sites, and any slug that of a heartbeat.
     pub(super) fn new(knows_no_team: bool) -> Self {
         Self { knows_no_team, ..Self::default() }
     }
 
     /// Adds a site of the document.
-    pub(super) fn add(&mut self, site: SiteId, url: &SiteUrl, key: &str) {
-        self.names.insert(site, key.to_owned());
-        self.ids.insert(url.as_str().to_owned(), site);
-        self.ids.insert(key.to_owned(), site);
+    pub(super) fn add(&mut self, site: &Site, key: &str) {
+        self.put((ObjectKind::Site, site.id), site.url.as_str(), key);
     }
 
     /// Adds another site of the team. A URL that a site of the document has leads to that.
-    pub(super) fn add_other(&mut self, site: SiteId, url: &SiteUrl) {
-        self.names.entry(site).or_insert_with(|| url.as_str().to_owned());
-        self.ids.entry(url.as_str().to_owned()).or_insert(site);
+    pub(super) fn add_other(&mut self, site: &Site) {
+        self.put_other((ObjectKind::Site, site.id), site.url.as_str());
     }
 
-    /// What a document calls a site: its key or, if it is not in the document, its URL; `None` if the site is gone.
-    pub(super) fn name(&self, site: SiteId) -> Option<String> {
-        self.names.get(&site).cloned()
+    /// Adds a heartbeat of the document.
+    pub(super) fn add_heartbeat(&mut self, heartbeat: &Heartbeat, key: &str) {
+        self.put((ObjectKind::Heartbeat, heartbeat.id), &handle(heartbeat), key);
+    }
+
+    /// Adds another heartbeat of the team.
+    pub(super) fn add_other_heartbeat(&mut self, heartbeat: &Heartbeat) {
+        self.put_other((ObjectKind::Heartbeat, heartbeat.id), &handle(heartbeat));
+    }
+
+    fn put(&mut self, (kind, id): (ObjectKind, MonitorId), handle: &str, key: &str) {
+        self.names.insert(id, key.to_owned());
+        self.ids.insert((kind, handle.to_owned()), id);
+        self.ids.insert((kind, key.to_owned()), id);
+    }
+
+    fn put_other(&mut self, (kind, id): (ObjectKind, MonitorId), handle: &str) {
+        self.names.entry(id).or_insert_with(|| handle.to_owned());
+        self.ids.entry((kind, handle.to_owned())).or_insert(id);
+    }
+
+    /// What a document calls a site or heartbeat: its key or, if it is not in the document, its URL or slug; `None` if it
+    /// is gone.
+    pub(super) fn name(&self, monitor: MonitorId) -> Option<String> {
+        self.names.get(&monitor).cloned()
     }
 
     /// Replaces the name of a site by its id.
     pub(super) fn resolve(&self, name: &mut Value, path: String, errors: &mut Errors) {
         let text = name.as_str().map(str::trim).unwrap_or_default();
-        let by_url = || self.ids.get(SiteUrl::parse(text).ok()?.as_str());
-        match self.ids.get(text).or_else(by_url) {
-            Some(site) => *name = site.to_string().into(),
-            None if self.knows_no_team && SiteUrl::parse(text).is_ok() => {
-                *name = SiteId(Uuid::nil()).to_string().into();
-            }
-            None => {
-                let why = "must be the key of a site in the document, or the URL of another site of the team";
-                errors.push(path.clone(), format!("The {path} field {why}."));
-                // What is missing is said once.
-                *name = SiteId(Uuid::nil()).to_string().into();
-            }
+        let url = SiteUrl::parse(text).ok();
+        let id = |name: &str| self.ids.get(&(ObjectKind::Site, name.to_owned())).copied();
+        let found = id(text).or_else(|| id(url.as_ref()?.as_str()));
+        let why =
+            "must be the key of a site in the document, or the URL of another site of the team";
+        *name = self.found(found, url.is_some(), (path, why), errors);
+    }
+
+    /// Replaces the name of a heartbeat by its id.
+    pub(super) fn resolve_heartbeat(&self, name: &mut Value, path: String, errors: &mut Errors) {
+        let text = name.as_str().map(str::trim).unwrap_or_default();
+        let found = self.ids.get(&(ObjectKind::Heartbeat, text.to_owned())).copied();
+        let why = "must be the key of a heartbeat in the document, or the slug of another heartbeat of the team";
+        *name = self.found(found, !text.is_empty(), (path, why), errors);
+    }
+
+    /// The id that was found. What is missing is said once, so it has the nil id.
+    fn found(
+        &self,
+        found: Option<MonitorId>,
+        may_exist: bool,
+        (path, why): (String, &str),
+        errors: &mut Errors,
+    ) -> Value {
+        if found.is_none() && !(self.knows_no_team && may_exist) {
+            errors.push(path.clone(), format!("The {path} field {why}."));
         }
+        found.unwrap_or(MonitorId(Uuid::nil())).to_string().into()
+    }
+}
+
+/// What a document calls a heartbeat that is not in it: its slug or, without one, its id.
+fn handle(heartbeat: &Heartbeat) -> String {
+    match heartbeat.slug.is_empty() {
+        true => heartbeat.id.to_string(),
+        false => heartbeat.slug.clone(),
     }
 }
 

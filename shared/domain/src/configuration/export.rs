@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::current::Current;
 use super::describe::{self, Described};
-use super::document::{ObjectKind, SiteReferences};
+use super::document::{ObjectKind, References};
 use super::managed::ManagedBy;
 use crate::id::SiteId;
 
@@ -49,24 +49,28 @@ pub fn export(current: &Current<'_>, name: Option<&str>, now: Timestamp) -> Map<
     let mut document = Map::new();
     let of_team = describe::settings(&team.zone, settings, *plan);
     document.insert(ObjectKind::Settings.field().to_owned(), exporter.revealed("", of_team).into());
-    let mut references = SiteReferences::default();
+    let mut references = References::default();
     let mut lists: Vec<(ObjectKind, Vec<Value>)> = Vec::new();
     let is_own = |by: &Option<ManagedBy>| by.as_ref().is_none_or(|by| by.document == name);
     let list = sites.iter().filter(|site| is_own(&site.managed_by)).map(|site| {
         let key = exporter.key(site.managed_by.as_ref(), site.url.domain());
-        references.add(site.id, &site.url, &key);
+        references.add(site, &key);
         exporter.object(key, describe::site(site, *plan))
     });
     lists.push((ObjectKind::Site, list.collect()));
     for site in *sites {
-        references.add_other(site.id, &site.url);
+        references.add_other(site);
     }
     let own = heartbeats.iter().filter(|heartbeat| is_own(&heartbeat.managed_by));
     let list = own.map(|heartbeat| {
         let key = exporter.key(heartbeat.managed_by.as_ref(), &heartbeat.name);
+        references.add_heartbeat(heartbeat, &key);
         exporter.object(key, describe::heartbeat(heartbeat))
     });
     lists.push((ObjectKind::Heartbeat, list.collect()));
+    for heartbeat in *heartbeats {
+        references.add_other_heartbeat(heartbeat);
+    }
     let own = channels.iter().filter(|channel| is_own(&channel.managed_by));
     let list = own.map(|channel| {
         let key = exporter.key(channel.managed_by.as_ref(), &channel.name);

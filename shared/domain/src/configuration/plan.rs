@@ -20,7 +20,7 @@ use uuid::{Builder, Uuid};
 use self::order::{Unique, in_order, unique};
 use super::current::Current;
 use super::describe::{self, Described, FieldChange};
-use super::document::{Entries, Entry, ObjectKind, SiteReferences, is_unread, read_entries};
+use super::document::{Entries, Entry, ObjectKind, References, is_unread, read_entries};
 use super::effects::{Effects, Filters};
 use super::managed::ManagedBy;
 use crate::accounts::plan::Plan as TeamPlan;
@@ -212,7 +212,7 @@ pub fn plan(
         document,
         entries,
         errors,
-        references: SiteReferences::new(choices.knows_no_team),
+        references: References::new(choices.knows_no_team),
         changes: Vec::new(),
         deletions: Vec::new(),
         lists,
@@ -269,7 +269,7 @@ struct Planner<'a> {
     document: String,
     entries: Entries,
     errors: Errors,
-    references: SiteReferences,
+    references: References,
     changes: Vec<Change>,
     /// They come last, in the opposite order of the kinds.
     deletions: Vec<Change>,

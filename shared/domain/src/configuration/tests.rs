@@ -298,13 +298,19 @@ fn window(key: &'static str, site: &'static str) -> impl Strategy<Value = Value>
     })
 }
 
-fn page(key: &'static str, site: &'static str) -> impl Strategy<Value = Value> {
+fn page(
+    key: &'static str,
+    site: &'static str,
+    heartbeat: Option<Value>,
+) -> impl Strategy<Value = Value> {
     let component = json!({ "name": "Shop", "site": site, "response_time": true });
+    let job = heartbeat.map(|heartbeat| json!({ "name": "Backups", "heartbeat": heartbeat }));
+    let components: Vec<_> = [component].into_iter().chain(job).collect();
     let others = vec![
         ("message", vec![json!("Hello.")]),
         ("subscriptions", vec![json!(true)]),
         ("selector", vec![json!("env:prod")]),
-        ("groups", vec![json!([{ "components": [component] }]), json!([])]),
+        ("groups", vec![json!([{ "components": components }]), json!([])]),
     ];
     object(json!({ "key": key, "name": "Status", "slug": format!("page-{key}") }), others)
 }
@@ -335,7 +341,10 @@ prop_compose! {
         with_page in any::<bool>(),
     )(
         windows in vec(window("w1", leak(&sites[0]["key"])), usize::from(with_window)),
-        pages in vec(page("p1", leak(&sites[0]["key"])), usize::from(with_page)),
+        pages in vec(
+            page("p1", leak(&sites[0]["key"]), heartbeats.first().map(|of: &Value| of["key"].clone())),
+            usize::from(with_page),
+        ),
         settings in Just(settings),
         sites in Just(sites),
         heartbeats in Just(heartbeats),
@@ -618,7 +627,10 @@ fn everything_that_is_wrong_is_said_at_once() {
         ],
         "maintenance_windows": [{ "key": "w", "duration_minutes": 5, "sites": ["nobody"] }],
         "status_pages": [
-            { "key": "p", "name": "P", "slug": "pages", "groups": [{ "components": [{ "name": "C", "site": "a" }] }] },
+            { "key": "p", "name": "P", "slug": "pages", "groups": [{ "components": [
+                { "name": "C", "site": "a" },
+                { "name": "D", "heartbeat": "nobody" },
+            ] }] },
         ],
     });
     let errors = team.plan(&document, Prune::Never).expect_err("errors");
@@ -642,6 +654,7 @@ fn everything_that_is_wrong_is_said_at_once() {
             "sites.4.add_tags",
             "sites.5",
             "status_pages.0.groups.0.components.0.site",
+            "status_pages.0.groups.0.components.1.heartbeat",
             "theme",
         ]
     );

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
+use uuid::Uuid;
 
 use super::address::Slug;
 use super::incident::{
@@ -14,7 +15,7 @@ use super::page::{
     StatusPage,
 };
 use crate::alerts::channel::LinkKey;
-use crate::id::{ComponentId, IncidentId, SiteId, StatusPageId, TeamId};
+use crate::id::{ComponentId, HeartbeatId, IncidentId, MonitorId, SiteId, StatusPageId, TeamId};
 use crate::input::{
     FieldRule, FlagRule, InputShape, ListRule, ObjectRule, input, instant, line, lines,
 };
@@ -75,16 +76,19 @@ input! {
 input! {
     /// A component as people choose it.
     ComponentInput {
-        /// The component to keep. If omitted, the component that shows the site is kept or, if there is none, a new one is
+        /// The component to keep. If omitted, the component that shows the same is kept or, if there is none, a new one is
         /// created.
         #[option("-")]
         uuid: Nullable<ComponentId> = ComponentId::RULE;
         /// The name that readers see.
         #[form("Published name")]
         name: Required<String> = line(PUBLISHED_NAME_MAX);
-        /// The site whose state it shows.
+        /// The site whose state it shows. A component shows either a site or a heartbeat.
         #[option("-")]
-        site: Required<SiteId> = SiteId::RULE;
+        site: Nullable<SiteId> = SiteId::RULE;
+        /// The heartbeat whose state it shows.
+        #[option("-")]
+        heartbeat: Nullable<HeartbeatId> = HeartbeatId::RULE;
         /// Whether its response time is published.
         #[form("Publish its response time")]
         response_time: Optional<bool> = FlagRule, or false;
@@ -100,6 +104,7 @@ struct GroupsRule;
 
 impl FieldRule<Vec<GroupInput>> for GroupsRule {
     fn read(&self, field: &Field<'_>, errors: &mut Errors) -> Option<Vec<GroupInput>> {
+        let known = errors.len();
         let groups: Vec<GroupInput> = Self::LIST.read(field, errors)?;
         if groups.iter().map(|group| group.components.len()).sum::<usize>() > COMPONENTS_MAX {
             field.refuse(
@@ -107,6 +112,28 @@ impl FieldRule<Vec<GroupInput>> for GroupsRule {
                 format_args!("must not have more than {COMPONENTS_MAX} components"),
             );
             return None;
+        }
+        if errors.len() > known {
+            // An id that could not be read would seem to be missing.
+            return Some(groups);
+        }
+        let components = groups.iter().zip(0..).flat_map(|(group, number)| {
+            let components = group.components.iter().zip(0..);
+            components.map(move |(one, place)| (one, format!("{number}.components.{place}")))
+        });
+        for (component, place) in components {
+            let mut refuse = |name: &str, what: &str| {
+                let path = format!("{}.{place}.{name}", field.path());
+                errors.push(path.clone(), format!("The {path} field {what}."));
+            };
+            match (component.site, component.heartbeat) {
+                (None, None) => refuse("site", "is required"),
+                (Some(_), Some(_)) => refuse("heartbeat", "cannot be combined with site"),
+                (None, Some(_)) if component.response_time => {
+                    refuse("response_time", "is for sites; a heartbeat has no response time");
+                }
+                _ => {}
+            }
         }
         Some(groups)
     }
@@ -117,6 +144,15 @@ impl FieldRule<Vec<GroupInput>> for GroupsRule {
 
     fn limit(&self) -> String {
         format!("At most {COMPONENTS_MAX} components in all.")
+    }
+}
+
+impl ComponentInput {
+    /// The site or heartbeat whose state it shows, and whether it is a heartbeat. Nothing has the nil id that stands for
+    /// neither.
+    pub fn shown(&self) -> (MonitorId, bool) {
+        let none = MonitorId(Uuid::nil());
+        (self.site.or(self.heartbeat).unwrap_or(none), self.heartbeat.is_some())
     }
 }
 
@@ -136,6 +172,9 @@ pub enum PageRefusal {
     /// A component shows a site that the team does not have.
     #[error("The status page shows a site that the team does not have.")]
     UnknownSite,
+    /// A component shows a heartbeat that the team does not have.
+    #[error("The status page shows a heartbeat that the team does not have.")]
+    UnknownHeartbeat,
     /// A component has an id that the page does not have, or has twice.
     #[error("The status page names a component that it does not have, or names it twice.")]
     UnknownComponent,
@@ -239,7 +278,7 @@ impl PageEdit {
     }
 }
 
-/// The groups with the ids of their components. A component keeps its id as long as it names it, or shows the same site.
+/// The groups with the ids of their components. A component keeps its id as long as it names it, or shows the same.
 fn identified<E: From<PageRefusal>>(
     groups: Vec<GroupInput>,
     page: &StatusPage,
@@ -260,21 +299,24 @@ fn identified<E: From<PageRefusal>>(
         });
     }
     for (kept, component) in kept.iter_mut().zip(all) {
-        *kept = kept.or_else(|| take(&|known| known.site == component.site));
+        *kept = kept.or_else(|| take(&|known| known.monitor == component.shown().0));
     }
     let mut kept = kept.into_iter();
     let mut identified = Vec::new();
     for group in groups {
         let mut components = Vec::new();
-        for ComponentInput { name, site, response_time, hidden, .. } in group.components {
+        for component in group.components {
             let kept = kept.next().flatten();
+            let (monitor, is_heartbeat) = component.shown();
+            let ComponentInput { name, response_time, hidden, .. } = component;
             components.push(Component {
                 id: kept.map_or_else(&mut new_id, |kept| Ok(kept.id))?,
                 name,
-                site,
+                monitor,
+                is_heartbeat,
                 publishes_response_time: response_time,
                 is_hidden: hidden.unwrap_or_else(|| kept.is_some_and(|kept| kept.is_hidden)),
-                is_selected: kept.is_some_and(|kept| kept.is_selected && kept.site == site),
+                is_selected: kept.is_some_and(|kept| kept.is_selected && kept.monitor == monitor),
             });
         }
         identified.push(Group { name: group.name, components });

@@ -10,7 +10,7 @@ use uuid::Builder;
 use super::address::{PageAddress, Slug};
 use crate::alerts::channel::LinkKey;
 use crate::configuration::ManagedBy;
-use crate::id::{ComponentId, SiteId, StatusPageId, TeamId};
+use crate::id::{ComponentId, HeartbeatId, MonitorId, SiteId, StatusPageId, TeamId};
 use crate::sites::selector::Selector;
 
 /// The most status pages of a team.
@@ -89,8 +89,12 @@ pub struct Component {
     pub id: ComponentId,
     /// Its published name.
     pub name: String,
-    /// The site whose state it shows.
-    pub site: SiteId,
+    /// The site or heartbeat whose state it shows.
+    #[serde(rename = "site")]
+    pub monitor: MonitorId,
+    /// Whether that is a heartbeat.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_heartbeat: bool,
     /// Whether its response time is published.
     #[serde(default, skip_serializing_if = "is_false")]
     pub publishes_response_time: bool,
@@ -163,7 +167,7 @@ impl StatusPage {
         let mut page = self.clone();
         let mut components = Vec::new();
         for group in &mut page.groups {
-            let leaves = |one: &mut Component| one.is_selected && !sites.contains_key(&one.site);
+            let leaves = |one: &mut Component| one.is_selected && !sites.contains_key(&one.monitor);
             for component in group.components.extract_if(.., leaves) {
                 components.push((component.clone(), ComponentChange::Left));
                 page.left.push((group.name.clone(), component));
@@ -188,7 +192,8 @@ impl StatusPage {
                 Component {
                     id,
                     name: name.chars().take(PUBLISHED_NAME_MAX).collect(),
-                    site: *site,
+                    monitor: *site,
+                    is_heartbeat: false,
                     publishes_response_time: false,
                     is_hidden: !self.publishes_new_sites,
                     is_selected: true,
@@ -226,7 +231,17 @@ impl StatusPage {
 
     /// The sites whose states it shows.
     pub fn sites(&self) -> BTreeSet<SiteId> {
-        self.components().map(|component| component.site).collect()
+        self.monitors(false)
+    }
+
+    /// The heartbeats whose states it shows.
+    pub fn heartbeats(&self) -> BTreeSet<HeartbeatId> {
+        self.monitors(true)
+    }
+
+    fn monitors(&self, are_heartbeats: bool) -> BTreeSet<MonitorId> {
+        let shown = self.components().filter(|component| component.is_heartbeat == are_heartbeats);
+        shown.map(|component| component.monitor).collect()
     }
 }
 

@@ -7,10 +7,10 @@ use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use serde::{Deserialize, Serialize};
 
 use super::page::StatusPage;
-use super::publish::{SiteFacts, covered};
+use super::publish::{MonitorFacts, covered};
 use crate::accounts::team::Team;
 use crate::checks::history::{day_of, day_start};
-use crate::id::{SiteId, StatusPageId, TeamId};
+use crate::id::{MonitorId, StatusPageId, TeamId};
 
 /// How long a publication may take before its message is sent again.
 pub const PUBLICATION_GRACE: SignedDuration = SignedDuration::from_mins(2);
@@ -91,20 +91,20 @@ impl Publication {
 /// selector looks for new sites more often.
 pub fn next_publication(
     page: &StatusPage,
-    sites: &BTreeMap<SiteId, SiteFacts>,
+    monitors: &BTreeMap<MonitorId, MonitorFacts>,
     team: &Team,
     now: Timestamp,
 ) -> Timestamp {
     let later = |wait: SignedDuration| now.saturating_add(wait).unwrap_or(Timestamp::MAX);
     let tomorrow = day_of(now).saturating_add(1.day());
     let covering =
-        team.windows.iter().filter(|window| covered(page, window, sites).next().is_some());
+        team.windows.iter().filter(|window| covered(page, window, monitors).next().is_some());
     let edges = covering.flat_map(|window| {
         let end = window.active_at(now).map(|active| active.end);
         let start = window.next_after(now).map(|next| next.start);
         [start, end].into_iter().flatten()
     });
-    let known_until = sites.values().filter_map(SiteFacts::known_until).min();
+    let known_until = monitors.values().filter_map(MonitorFacts::known_until).min();
     let looked_for = match page.selector {
         Some(_) => Some(later(LOOKED_FOR)),
         None => known_until.map(|until| until.max(later(LOOKED_FOR))),

@@ -17,7 +17,7 @@ use crate::checks::history::{
     COUNTED_DAYS, CheckCount, DayUptime, Retention, day_of, recent_dates,
 };
 use crate::checks::tool_state::ToolState;
-use crate::id::{ComponentId, SiteId};
+use crate::id::{ComponentId, MonitorId};
 use crate::issues::Fingerprint;
 use crate::maintenance::MaintenanceWindow;
 use crate::sites::tag::{Tag, Tags};
@@ -31,16 +31,16 @@ const INCIDENTS_SHOWN_MAX: usize = 64 * 1024;
 /// The name of a window whose own name is not published.
 const WINDOW_NAME: &str = "Maintenance";
 
-/// What checks have found about a site.
+/// What checks have found about a site, or a job has reported.
 #[derive(Debug, Clone)]
-pub struct SiteFacts {
-    /// The state of its status checks.
-    pub status: ToolState,
-    /// Whether status checks of it run.
+pub struct MonitorFacts {
+    /// The state of its status checks, or of its reports.
+    pub checks: ToolState,
+    /// Whether status checks of it run, or pings are expected.
     pub is_monitored: bool,
-    /// Minutes between two status checks, as the settings count them.
-    pub cadence_minutes: u32,
-    /// How long that is.
+    /// Minutes between two status checks, as the settings count them; `None` for a heartbeat.
+    pub cadence_minutes: Option<u32>,
+    /// How long that is. A heartbeat has no cadence: a missed ping is a check.
     pub cadence: SignedDuration,
     /// Its active issues.
     pub active: Vec<Fingerprint>,
@@ -51,22 +51,22 @@ pub struct SiteFacts {
 /// A site of which no check has completed for this many cadences is unknown to readers.
 const MISSED_CADENCES: i32 = 3;
 
-impl SiteFacts {
+impl MonitorFacts {
     /// Until when its checks say something about it, if no further one completes. `None` if no checks run, and the
     /// earliest instant if none has completed.
     pub(super) fn known_until(&self) -> Option<Timestamp> {
-        let checked_at = self.status.latest_completed().map(|latest| latest.id().created_at());
+        let checked_at = self.checks.latest_completed().map(|latest| latest.id().created_at());
         let wait = self.cadence.saturating_mul(MISSED_CADENCES);
         let until = |at: Timestamp| at.saturating_add(wait).unwrap_or(Timestamp::MAX);
         self.is_monitored.then(|| checked_at.map_or(Timestamp::MIN, until))
     }
 }
 
-/// The page as of an instant. Sites without facts are gone. `before` is what was published until then.
+/// The page as of an instant. Sites and heartbeats without facts are gone. `before` is what was published until then.
 pub fn publish(
     page: &StatusPage,
     team: &Team,
-    sites: &BTreeMap<SiteId, SiteFacts>,
+    monitors: &BTreeMap<MonitorId, MonitorFacts>,
     incidents: &[PageIncident],
     before: Option<&PublishedPage>,
     now: Timestamp,
@@ -77,7 +77,7 @@ pub fn publish(
             .components
             .iter()
             .map(|component| {
-                let facts = sites.get(&component.site);
+                let facts = monitors.get(&component.monitor);
                 published_component(component, facts, team, incidents, now)
             })
             .collect(),
@@ -101,21 +101,21 @@ pub fn publish(
         offers_subscriptions: page.offers_subscriptions,
         today: day_of(now),
         groups,
-        windows: shown_windows(page, team, sites, now),
+        windows: shown_windows(page, team, monitors, now),
         incidents: shown_incidents(page, incidents, now),
     }
 }
 
-/// The state of a component: that of its site, or what people wrote about it if that is worse.
+/// The state of a component: that of its site or heartbeat, or what people wrote about it if that is worse.
 pub fn component_state(
-    site: Option<&SiteFacts>,
+    monitor: Option<&MonitorFacts>,
     is_in_maintenance: bool,
     written: impl IntoIterator<Item = Impact>,
     now: Timestamp,
 ) -> ComponentState {
-    let checked = match site {
+    let checked = match monitor {
         _ if is_in_maintenance => ComponentState::Maintenance,
-        Some(site) => site_state(site, now),
+        Some(monitor) => monitor_state(monitor, now),
         None => ComponentState::Unknown,
     };
     let written = written.into_iter().filter_map(|impact| match impact {
@@ -126,13 +126,13 @@ pub fn component_state(
     written.fold(checked, ComponentState::max)
 }
 
-/// The state of a site according to its checks. Issues stay active while no checks come, but nothing would notice that
+/// The state of a site or heartbeat according to its checks. Issues stay active while no checks come, but nothing would notice that
 /// they are over.
-fn site_state(site: &SiteFacts, now: Timestamp) -> ComponentState {
-    if site.known_until().is_none_or(|until| until <= now) {
+fn monitor_state(monitor: &MonitorFacts, now: Timestamp) -> ComponentState {
+    if monitor.known_until().is_none_or(|until| until <= now) {
         return ComponentState::Unknown;
     }
-    let states = site.active.iter().filter_map(|fingerprint| affects(*fingerprint));
+    let states = monitor.active.iter().filter_map(|fingerprint| affects(*fingerprint));
     states.max().unwrap_or(ComponentState::Operational)
 }
 
@@ -157,39 +157,40 @@ pub const fn affects(fingerprint: Fingerprint) -> Option<ComponentState> {
 
 fn published_component(
     component: &Component,
-    site: Option<&SiteFacts>,
+    monitor: Option<&MonitorFacts>,
     team: &Team,
     incidents: &[PageIncident],
     now: Timestamp,
 ) -> PublishedComponent {
     let retention = team.retention(now);
-    let is_in_maintenance = team.windows.until(component.site, tags(site), now, now).is_some();
+    let is_in_maintenance =
+        team.windows.until(component.monitor, tags(monitor), now, now).is_some();
     let concerning = incidents
         .iter()
         .filter(|incident| !incident.is_resolved() && incident.components.contains(&component.id));
     let impacts = concerning.map(|incident| incident.impact);
-    let status = site.map(|site| &site.status);
-    let state = component_state(site, is_in_maintenance, impacts, now);
+    let checks = monitor.map(|monitor| &monitor.checks);
+    let state = component_state(monitor, is_in_maintenance, impacts, now);
     // The last response time says nothing about a site that does not respond now.
     let has_response = !matches!(state, ComponentState::Down | ComponentState::Unknown);
-    let response = status.filter(|_| component.publishes_response_time && has_response);
+    let response = checks.filter(|_| component.publishes_response_time && has_response);
     PublishedComponent {
         id: component.id,
         name: component.name.clone(),
         state,
-        cadence_minutes: site.filter(|site| site.is_monitored).map(|site| site.cadence_minutes),
-        days: days(status, retention, now),
-        uptime: status
-            .and_then(|status| status.recent_checks(COUNTED_DAYS, retention))
+        cadence_minutes: monitor.filter(|of| of.is_monitored).and_then(|of| of.cadence_minutes),
+        days: days(checks, retention, now),
+        uptime: checks
+            .and_then(|checks| checks.recent_checks(COUNTED_DAYS, retention))
             .and_then(CheckCount::uptime),
         response_ms: response
-            .and_then(|status| status.hour_means(now).into_iter().rev().flatten().next()),
+            .and_then(|checks| checks.hour_means(now).into_iter().rev().flatten().next()),
     }
 }
 
-fn days(status: Option<&ToolState>, retention: Retention, now: Timestamp) -> Vec<DayUptime> {
-    let of_day = |date| match status {
-        Some(status) if retention.reaches(date) => status.uptime_on(date, now),
+fn days(checks: Option<&ToolState>, retention: Retention, now: Timestamp) -> Vec<DayUptime> {
+    let of_day = |date| match checks {
+        Some(checks) if retention.reaches(date) => checks.uptime_on(date, now),
         _ => DayUptime::Unknown,
     };
     recent_dates(retention.today).map(of_day).collect()
@@ -251,7 +252,7 @@ fn published_incident(
 fn shown_windows(
     page: &StatusPage,
     team: &Team,
-    sites: &BTreeMap<SiteId, SiteFacts>,
+    monitors: &BTreeMap<MonitorId, MonitorFacts>,
     now: Timestamp,
 ) -> Vec<PublishedWindow> {
     let until = now.saturating_add(WINDOWS_SHOWN_AHEAD).unwrap_or(now);
@@ -260,7 +261,7 @@ fn shown_windows(
         .iter()
         .filter_map(|window| {
             let instance = window.active_at(now).or_else(|| window.next_after(now))?;
-            let components: Vec<_> = covered(page, window, sites).collect();
+            let components: Vec<_> = covered(page, window, monitors).collect();
             (instance.start < until && !components.is_empty()).then(|| PublishedWindow {
                 id: window_id(page, window, instance.start),
                 name: match page.names_windows {
@@ -277,21 +278,21 @@ fn shown_windows(
     windows
 }
 
-/// The components whose sites a window is for.
+/// The components whose sites and heartbeats a window is for.
 pub(super) fn covered(
     page: &StatusPage,
     window: &MaintenanceWindow,
-    sites: &BTreeMap<SiteId, SiteFacts>,
+    monitors: &BTreeMap<MonitorId, MonitorFacts>,
 ) -> impl Iterator<Item = ComponentId> {
     let is_covered = move |component: &&Component| {
-        window.covers(component.site, tags(sites.get(&component.site)))
+        window.covers(component.monitor, tags(monitors.get(&component.monitor)))
     };
     page.components().filter(is_covered).map(|component| component.id)
 }
 
-/// The tags of a site; none if it is gone.
-fn tags(site: Option<&SiteFacts>) -> impl Iterator<Item = &Tag> + Clone {
-    site.into_iter().flat_map(|site| &site.tags)
+/// The tags of a site or heartbeat; none if it is gone.
+fn tags(monitor: Option<&MonitorFacts>) -> impl Iterator<Item = &Tag> + Clone {
+    monitor.into_iter().flat_map(|monitor| &monitor.tags)
 }
 
 /// An id that two pages that show the same window do not share, and that is the same whenever the page is composed.

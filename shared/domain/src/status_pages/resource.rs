@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{Impact, IncidentStatus, PageIncident, StatusPage};
 use crate::alerts::link;
 use crate::configuration::ManagedBy;
-use crate::id::{ComponentId, IncidentId, SiteId, StatusPageId};
+use crate::id::{ComponentId, HeartbeatId, IncidentId, SiteId, StatusPageId};
 use crate::time::{wire_time, wire_time_or_null};
 
 /// A status page.
@@ -71,8 +71,12 @@ struct ComponentResource {
     uuid: ComponentId,
     /// Its published name.
     name: String,
-    /// The site whose state it shows.
-    site: SiteId,
+    /// The site whose state it shows; null if it shows that of a heartbeat.
+    site: Option<SiteId>,
+    /// The heartbeat whose state it shows; omitted if it shows that of a site.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "HeartbeatId", default))]
+    heartbeat: Option<HeartbeatId>,
     /// Whether its response time is published.
     response_time: bool,
     /// Whether readers do not see it; omitted if they do.
@@ -91,7 +95,8 @@ impl StatusPageResource {
                 .map(|component| ComponentResource {
                     uuid: component.id,
                     name: component.name.clone(),
-                    site: component.site,
+                    site: (!component.is_heartbeat).then_some(component.monitor),
+                    heartbeat: component.is_heartbeat.then_some(component.monitor),
                     response_time: component.publishes_response_time,
                     hidden: component.is_hidden,
                 })

@@ -50,7 +50,8 @@ fn page() -> StatusPage {
     let component = |number, name: &str| Component {
         id: component(number),
         name: name.to_owned(),
-        site: site(number),
+        monitor: site(number),
+        is_heartbeat: false,
         publishes_response_time: number == 1,
         is_hidden: false,
         is_selected: false,
@@ -87,12 +88,12 @@ fn checked() -> ToolState {
     ToolState { automatic: Some(Latest::row(check, CheckStatus::Completed)), ..ToolState::new() }
 }
 
-fn facts(active: &[Fingerprint]) -> SiteFacts {
+fn facts(active: &[Fingerprint]) -> MonitorFacts {
     let cadence = SignedDuration::from_mins(5);
-    SiteFacts {
-        status: checked(),
+    MonitorFacts {
+        checks: checked(),
         is_monitored: true,
-        cadence_minutes: 5,
+        cadence_minutes: Some(5),
         cadence,
         active: active.to_vec(),
         tags: Tags::new(),
@@ -114,8 +115,8 @@ fn window(name: &str, start: &str, minutes: u32, sites: Option<u128>) -> Mainten
     }
 }
 
-fn tagged(tag: &str) -> SiteFacts {
-    SiteFacts { tags: [Tag::parse(tag).expect("a tag")].into(), ..facts(&[]) }
+fn tagged(tag: &str) -> MonitorFacts {
+    MonitorFacts { tags: [Tag::parse(tag).expect("a tag")].into(), ..facts(&[]) }
 }
 
 /// A window for the sites with a tag.
@@ -153,7 +154,7 @@ fn incident(number: u128, impact: Impact, statuses: &[IncidentStatus]) -> PageIn
 
 fn published(
     team: &Team,
-    sites: impl IntoIterator<Item = (u128, SiteFacts)>,
+    sites: impl IntoIterator<Item = (u128, MonitorFacts)>,
     incidents: &[PageIncident],
 ) -> PublishedPage {
     let sites = sites.into_iter().map(|(number, facts)| (site(number), facts)).collect();
@@ -198,8 +199,8 @@ fn the_state_of_a_component_follows_from_checks_windows_and_incidents() {
             let active: Vec<_> =
                 kinds.into_iter().zip(0..).filter(|(_, bit)| has(*bit)).map(|(of, _)| of).collect();
             let (is_monitored, is_checked, is_in_maintenance) = (has(3), has(4), has(5));
-            let status = if is_checked { checked() } else { ToolState::new() };
-            let facts = SiteFacts { status, is_monitored, ..facts(&active) };
+            let checks = if is_checked { checked() } else { ToolState::new() };
+            let facts = MonitorFacts { checks, is_monitored, ..facts(&active) };
             let state = component_state(Some(&facts), is_in_maintenance, impact, now());
             let found = match (is_in_maintenance, is_monitored && is_checked) {
                 (true, _) => Maintenance,
@@ -315,8 +316,8 @@ fn days_and_figures_come_from_status_checks() {
     };
     let closed = [day(3, 10, 10), day(2, 9, 10), Day { down_s: 9_000, ..day(1, 0, 10) }];
     let recent = closed.iter().fold(None, |days, day| Some(RecentDays::with(days, day)));
-    let status = ToolState { recent, day: Some(day(0, 5, 5)), ..checked() };
-    let facts = SiteFacts { status, ..facts(&[]) };
+    let checks = ToolState { recent, day: Some(day(0, 5, 5)), ..checked() };
+    let facts = MonitorFacts { checks, ..facts(&[]) };
     let page = published(&team(), [(1, facts)], &[]);
     assert_eq!(page.today, date(0));
     let shop = page.component(component(1)).expect("a component");
@@ -447,7 +448,7 @@ fn a_window_with_a_selector_covers_the_components_whose_sites_match() {
 
 #[test]
 fn a_page_is_published_again_when_time_changes_it() {
-    let next = |team: &Team, sites: &[(u128, SiteFacts)]| {
+    let next = |team: &Team, sites: &[(u128, MonitorFacts)]| {
         let sites = sites.iter().map(|(number, facts)| (site(*number), facts.clone())).collect();
         next_publication(&super::tests::page(), &sites, team, now()).to_string()
     };
@@ -461,7 +462,7 @@ fn a_page_is_published_again_when_time_changes_it() {
     seldom[1].1.cadence = SignedDuration::from_mins(1);
     assert_eq!(next(&team(), &seldom), "2026-11-20T09:59:00Z", "but not too often");
     let mut new = all.clone();
-    new[2].1.status = ToolState::default();
+    new[2].1.checks = ToolState::default();
     assert_eq!(next(&team(), &new), "2026-11-20T09:59:00Z", "until all are known");
     new[2].1.is_monitored = false;
     assert_eq!(next(&team(), &new), "2026-11-20T10:09:00Z", "nothing comes of a paused site");
@@ -496,7 +497,8 @@ fn a_publication_is_outstanding_while_something_is_wanted_or_due() {
 
 fn chosen(id: Option<u128>, name: &str, number: u128) -> ComponentInput {
     let (uuid, name) = (id.map(component), name.to_owned());
-    ComponentInput { uuid, name, site: site(number), response_time: false, hidden: None }
+    let site = Some(site(number));
+    ComponentInput { uuid, name, site, heartbeat: None, response_time: false, hidden: None }
 }
 
 fn regrouped(components: Vec<ComponentInput>) -> Result<Vec<(u128, u128)>, PageRefusal> {
@@ -509,7 +511,7 @@ fn regrouped(components: Vec<ComponentInput>) -> Result<Vec<(u128, u128)>, PageR
     let edit = PageEdit { groups, ..PageEdit::default() };
     let key = LinkKey::from_random([7; LinkKey::BYTES]);
     let page = edit.apply_to::<PageRefusal>(&page(), key, new_id, now())?;
-    let numbers = |of: &Component| (of.id.0.as_u128(), of.site.0.as_u128() & 0xffff);
+    let numbers = |of: &Component| (of.id.0.as_u128(), of.monitor.0.as_u128() & 0xffff);
     Ok(page.components().map(numbers).collect())
 }
 
@@ -614,14 +616,14 @@ fn paths(value: &serde_json::Value, path: &str, found: &mut BTreeSet<String>) {
 const SECRET: &str = "https://internal.example.com/secret-2f9c";
 
 /// Whatever is known about the sites, issues and windows.
-fn anything() -> impl Strategy<Value = (Team, BTreeMap<SiteId, SiteFacts>)> {
+fn anything() -> impl Strategy<Value = (Team, BTreeMap<SiteId, MonitorFacts>)> {
     let issues =
         proptest::sample::subsequence(Fingerprint::ALL.to_vec(), 0..=Fingerprint::ALL.len());
     let facts =
         (issues, any::<bool>(), any::<bool>()).prop_map(|(active, is_monitored, checks)| {
-            let status = if checks { checked() } else { ToolState::new() };
-            let status = ToolState { failure: Some(SECRET.to_owned()), ..status };
-            SiteFacts { status, is_monitored, ..facts(&active) }
+            let checks = if checks { checked() } else { ToolState::new() };
+            let checks = ToolState { failure: Some(SECRET.to_owned()), ..checks };
+            MonitorFacts { checks, is_monitored, ..facts(&active) }
         });
     let sites = proptest::collection::vec(facts, 0..=3);
     let windows = proptest::collection::vec((0..3_u128, any::<bool>()), 0..3);
@@ -711,7 +713,7 @@ fn a_selector_fills_a_page_up_to_its_limit_and_gives_the_same_site_the_same_comp
     let removed = none.apply_to::<PageRefusal>(&chosen, key, new_id, now()).expect("saved");
     let again = StatusPage { publishes_new_sites: true, ..removed };
     let again = again.following(&sites, now()).expect("sites join").page;
-    let shown: Vec<_> = again.as_published().components().map(|of| of.site).collect();
+    let shown: Vec<_> = again.as_published().components().map(|of| of.monitor).collect();
     assert_eq!(shown, [site(1), site(2), site(3)], "which the selector had not added before");
     // What somebody has chosen stays.
     let without = StatusPage { selector: None, ..full.clone() };

@@ -157,7 +157,9 @@ impl From<PageRefusal> for ApiError {
         let field = match refusal {
             PageRefusal::TooMany => "status_page",
             PageRefusal::SlugTaken => "slug",
-            PageRefusal::UnknownSite | PageRefusal::UnknownComponent => "groups",
+            PageRefusal::UnknownSite
+            | PageRefusal::UnknownHeartbeat
+            | PageRefusal::UnknownComponent => "groups",
         };
         Self::invalid(field, refusal.to_string())
     }

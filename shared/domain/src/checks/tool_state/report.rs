@@ -3,6 +3,8 @@
 //! Other than a run, a ping is never discarded: whoever has sent it was told that it arrived. So each function here
 //! decides by the state as it is, and is called again if the state has changed before the decision was saved.
 
+use std::sync::LazyLock;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::observing::Observed;
@@ -63,8 +65,9 @@ pub enum PingEffect {
 
 impl ToolState {
     /// What is known of the job.
-    pub fn reports(&self) -> Reports {
-        self.reports.as_deref().cloned().unwrap_or_default()
+    pub fn reports(&self) -> &Reports {
+        static NOTHING: LazyLock<Reports> = LazyLock::new(Reports::default);
+        self.reports.as_deref().unwrap_or(&NOTHING)
     }
 
     /// What a ping does.
@@ -98,7 +101,7 @@ impl ToolState {
         let known = self.reports();
         let reports = known.without_future(now);
         let unchanged = || match self.noted(context, reports.clone()) {
-            next if next.timer == self.timer && reports == known => PingEffect::Nothing,
+            next if next.timer == self.timer && reports == *known => PingEffect::Nothing,
             next => PingEffect::Noted(Box::new(next)),
         };
         let Some(deadline) = reports.deadline(heartbeat, time_scale, now) else {

@@ -34,6 +34,7 @@ impl Planner<'_> {
             let described = describe::heartbeat(&after);
             let is_managed = before.is_some_and(|before| before.managed_by == after.managed_by);
             let name = after.name.clone();
+            self.references.add_heartbeat(&after, &entry.key);
             self.heartbeats.insert(after.id, after.clone());
             let step = match before {
                 None => ChangeStep::CreateHeartbeat(Box::new(after)),
@@ -51,6 +52,9 @@ impl Planner<'_> {
             if self.prunes(ObjectKind::Heartbeat) {
                 self.heartbeats.remove(&heartbeat.id);
             }
+        }
+        for heartbeat in self.heartbeats.values() {
+            self.references.add_other_heartbeat(heartbeat);
         }
         let most = plan.limits().heartbeats;
         let most = most.map_or(usize::MAX, |most| most as usize);

@@ -71,8 +71,12 @@ impl Planner<'_> {
                         format!("The {path}.uuid field is not known."),
                     );
                 }
+                let (references, errors) = (&self.references, &mut self.errors);
                 if let Some(site) = component.get_mut("site") {
-                    self.references.resolve(site, format!("{path}.site"), &mut self.errors);
+                    references.resolve(site, format!("{path}.site"), errors);
+                }
+                if let Some(heartbeat) = component.get_mut("heartbeat") {
+                    references.resolve_heartbeat(heartbeat, format!("{path}.heartbeat"), errors);
                 }
             }
         }
@@ -92,15 +96,17 @@ impl Planner<'_> {
         let mut shown = BTreeSet::new();
         for group in new.groups.iter().flatten() {
             let mut components = Vec::new();
-            for ComponentInput { name, site, response_time, hidden, .. } in group.components.clone()
-            {
-                let id = kept.iter().find(|one| one.site == site && !shown.contains(&one.id));
+            for component in group.components.clone() {
+                let (monitor, is_heartbeat) = component.shown();
+                let ComponentInput { name, response_time, hidden, .. } = component;
+                let id = kept.iter().find(|one| one.monitor == monitor && !shown.contains(&one.id));
                 let id = id.map_or_else(|| ComponentId(self.uuid()), |one| one.id);
                 shown.insert(id);
                 components.push(Component {
                     id,
                     name,
-                    site,
+                    monitor,
+                    is_heartbeat,
                     publishes_response_time: response_time,
                     is_hidden: hidden.unwrap_or_default(),
                     is_selected: false,

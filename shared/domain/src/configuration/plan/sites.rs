@@ -46,7 +46,7 @@ impl Planner<'_> {
                 entry.refuse("url", "must differ from the URLs of other sites", &mut self.errors);
             }
             let after = self.site_after(&entry, before, wanted);
-            self.references.add(after.id, &after.url, &entry.key);
+            self.references.add(&after, &entry.key);
             planned.push((entry, before, after));
         }
         let gone: BTreeSet<SiteId> = match self.prunes(ObjectKind::Site) {
@@ -54,7 +54,7 @@ impl Planner<'_> {
             false => BTreeSet::new(),
         };
         for site in sites.iter().filter(|site| !gone.contains(&site.id)) {
-            self.references.add_other(site.id, &site.url);
+            self.references.add_other(site);
         }
         for (entry, before, after) in planned {
             let described = describe::site(&after, plan);
