@@ -12,6 +12,7 @@ use vedette_domain::id::HeartbeatId;
 use vedette_domain::input::Input as _;
 use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_domain::sites::selector::Selector;
+use vedette_reconciler::rebuild_all;
 use vedette_testkit::Fault;
 use vedette_testkit::channels::{chat, webhook};
 
@@ -147,6 +148,23 @@ impl Scene {
         let path = format!("/teams/{}/maintenance-windows", self.owner.team);
         assert_eq!(self.client().post(&path, &body).await.status, 201);
     }
+}
+
+#[tokio::test]
+async fn every_ping_that_is_missed_counts_after_the_clock_was_set_back() {
+    let mut job = Job::start(json!({ "cron": "*/5 * * * *", "grace_minutes": 1 })).await;
+    job.ping("").await;
+    job.pass(13 * 60).await;
+    assert_eq!(job.outcomes().await, ["missed", "missed", "missed", "success"]);
+    // The last three deadlines of the next half an hour are those that have passed already.
+    let test = &job.scene.service.test;
+    test.set_clock(test.now() - SignedDuration::from_mins(30));
+    job.redelivery = test.now();
+    rebuild_all(&test.app).await.expect("rebuilt");
+    job.pass(30 * 60).await;
+    let outcomes = job.outcomes().await;
+    let missed = outcomes.iter().filter(|outcome| **outcome == "missed");
+    assert_eq!((missed.count(), outcomes.len()), (9, 10), "{outcomes:?}");
 }
 
 #[tokio::test]

@@ -1,5 +1,5 @@
-//! A service in a world that does it no favors: sites flap and jobs stop; messages are lost, duplicated, late and out of order;
-//! writes are throttled; disks fill; clocks jump; and the process dies at any write and any send.
+//! A service in a world that does it no favors: sites flap and jobs stop; messages are lost, duplicated, late and out
+//! of order; writes are throttled; disks fill; clocks jump; and the process dies at any write and any send.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::ready;
@@ -311,6 +311,13 @@ impl World {
         }
     }
 
+    /// One of the next writes goes wrong.
+    fn break_write(&mut self, within: u64) {
+        let faults = [Fault::CrashBefore, Fault::CrashAfter, Fault::Conflict, Fault::LoseAnswer];
+        let fault = self.random.one_of(&faults);
+        self.service.test.faults().on_write(1 + self.random.below(within), fault);
+    }
+
     /// An action of people, receivers or machines.
     async fn act(&mut self) {
         if self.random.happens(60) {
@@ -347,10 +354,7 @@ impl World {
             self.receivers.set(channel, failing.filter(|_| !self.is_good_day));
         }
         if self.random.happens(30) {
-            let faults =
-                [Fault::CrashBefore, Fault::CrashAfter, Fault::Conflict, Fault::LoseAnswer];
-            let fault = self.random.one_of(&faults);
-            self.service.test.faults().on_write(1 + self.random.below(6), fault);
+            self.break_write(6);
         }
         if self.random.happens(50) {
             let crashes = self.random.one_of(&[0, 0, 100, 300]);

@@ -101,6 +101,9 @@ impl World {
     }
 
     async fn ping(&mut self, number: usize, ping: Ping) -> bool {
+        if !self.calm && self.random.happens(60) {
+            self.break_write(1);
+        }
         let (job, moment) = (&self.jobs[number], self.moment());
         let query = ping.run.map(|run| format!("?rid={run}")).unwrap_or_default();
         let (path, body) = (format!("{}{}{query}", job.key, ping.word), job.sent.len().to_string());
