@@ -110,8 +110,8 @@ RULES = re.compile(
             r"The cron field .+\.",
             r"The ping_key field must consist of .+ and must not be a UUID\.",
             r"The status page shows a (site|heartbeat) that the team does not have\.",
-            # A component shows either of both, and only a site has a response time.
-            r"The groups\.[0-9]+\.components\.[0-9]+\.site field is required\.",
+            # A component shows either a site or a heartbeat, and only a site has a response time.
+            r"The groups\.[0-9]+\.components\.[0-9]+\.site field is required without heartbeat\.",
             r"The groups\.[0-9]+\.components\.[0-9]+\.heartbeat field cannot be combined with site\.",
             r"The groups\.[0-9]+\.components\.[0-9]+\.response_time field is for sites; a heartbeat has no response time\.",
             r"The status page names a component that it does not have, or names it twice\.",
@@ -138,7 +138,7 @@ RULES = re.compile(
             r"The key field (must differ from the other keys|matches .+)\.",
             r"The (name|url) field must differ from the (name|URL)s of other (channels|groups|sites)\.",
             r"The .+ field must be the key of a site in the document, or the URL of another site of the team\.",
-            r"The .+ field must be the key of a heartbeat in the document, or the slug of another heartbeat of the team\.",
+            r"The .+ field must be the key of a heartbeat in the document, or the slug or UUID of another heartbeat of the team\.",
             r"The (name|slug|url) field belongs to .+\.",
             r"The url must .+\.",
             # A blank text is as good as none.

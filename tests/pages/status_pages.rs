@@ -96,6 +96,20 @@ async fn a_heartbeat_is_a_component_without_a_response_time() {
     assert!(!main_part(&form).contains(&format!("time.{job}")));
     assert!(text(said(&form)).contains("Backup Heartbeat"), "{}", text(said(&form)));
 
+    // With many, they can be searched, and what is selected stays selected.
+    for number in 0..30 {
+        let body = json!({ "name": format!("Job {number}") });
+        service.client(&owner).post(&heartbeats, &body).await;
+    }
+    let search =
+        format!("do=find&find=job+2&show={job}&heartbeat%3A{job}={job}&name%3A{job}=Backups");
+    let found = browser.post(&edit, &search).await;
+    let words = text(said(&found));
+    assert!(words.contains("Selected sites and heartbeats stay selected."), "{words}");
+    assert!(words.contains("Job 2 ") && !words.contains("Job 3 "), "{words}");
+    let sent = crate::support::fields_of(main_part(&found));
+    assert!(sent.contains(&("show".to_owned(), job.clone())), "{sent:?}");
+
     let fields = "name=Meridian&slug=meridian&message=&selector=";
     let line = format!("&show={job}&heartbeat%3A{job}={job}&name%3A{job}=Backups&place%3A{job}=1");
     sent_to(&browser.post(&edit, &format!("{fields}{line}")).await);

@@ -123,14 +123,14 @@ pub(crate) const REPLACE_PING_KEY: Grant = Grant {
     ..Grant::NONE
 };
 
-/// A ping reads a heartbeat with its state and its team, and saves what it reports, with the issues that open or resolve. A
-/// ping to a slug that is unknown may create its heartbeat.
+/// A ping reads a heartbeat with its state and its team, and saves what it reports, with the issues that open or resolve.
+/// The first one has status pages published. A ping to a slug that is unknown may create its heartbeat.
 pub const PING: Grant = Grant {
     get: &[Heartbeats, PingKey, Site],
     batch_get: &[Site, Team],
     query: &[Site],
     put: &[Heartbeats, IssueIndex, Site],
-    update: &[Team, Throttle],
+    update: &[Publication, Team, Throttle],
     delete: &[IssueIndex],
     ..Grant::NONE
 };

@@ -164,7 +164,10 @@ fn facts_of_heartbeat(
     team: &Team,
 ) -> MonitorFacts {
     MonitorFacts {
-        is_monitored: team.plan_active && !state.reports().paused,
+        // Pages are published with the first ping. Until then, nothing need be looked for.
+        is_monitored: team.plan_active
+            && !state.reports().paused
+            && state.latest_completed().is_some(),
         cadence_minutes: None,
         cadence: SignedDuration::MAX,
         active: active(&state).collect(),

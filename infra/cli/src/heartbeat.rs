@@ -165,8 +165,10 @@ impl Key {
 
 /// The heartbeat of a team with this slug or UUID.
 pub(crate) async fn heartbeat(api: &Api<'_>, team: TeamId, name: &str) -> Result<Value, Failure> {
-    let is_meant =
-        |found: &Value| found["slug"] == name || found["uuid"] == name.to_lowercase().as_str();
+    // Several heartbeats may have no slug.
+    let is_meant = |found: &Value| {
+        (found["slug"] == name && !name.is_empty()) || found["uuid"] == *name.to_lowercase()
+    };
     let all = api.list(&Call::to("heartbeats.list").of("team", team)).await?;
     let found = all.into_iter().find(is_meant);
     found.ok_or_else(|| Failure::refused(format!("the team has no heartbeat {name}")))

@@ -113,7 +113,7 @@ enum TeamCommand {
     Maintenance(ApiCommand<maintenance::Command>),
     /// Heartbeats: jobs that must report
     Heartbeat(ApiCommand<heartbeat::Command>),
-    /// What people outside a team see of its sites
+    /// What people outside a team see of its sites and jobs
     StatusPage(ApiCommand<status_page::Command>),
     /// What the status checks of a site expect
     Expectations(ApiCommand<expectations::Command>),

@@ -82,16 +82,24 @@ pub(crate) struct Edit {
 pub(crate) struct AddComponent {
     #[command(flatten)]
     which: Which,
-    /// The site, by its UUID or URL
-    #[arg(long, required_unless_present = "heartbeat")]
-    site: Option<String>,
-    /// The heartbeat, by its slug or UUID
-    #[arg(long, conflicts_with = "site")]
-    heartbeat: Option<String>,
+    #[command(flatten)]
+    shown: Shown,
     #[command(flatten)]
     component: Given<ComponentInput>,
     #[command(flatten)]
     group: Given<GroupInput>,
+}
+
+/// What a component shows.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct Shown {
+    /// The site, by its UUID or URL
+    #[arg(long)]
+    site: Option<String>,
+    /// The heartbeat, by its slug or UUID
+    #[arg(long)]
+    heartbeat: Option<String>,
 }
 
 impl Command {
@@ -159,7 +167,7 @@ async fn pages(api: &Api<'_>, team: TeamId) -> Result<Vec<Value>, Failure> {
 impl AddComponent {
     async fn run(&self, api: &Api<'_>) -> Result<Value, Failure> {
         let team = self.which.team;
-        let shown = match (&self.site, &self.heartbeat) {
+        let shown = match (&self.shown.site, &self.shown.heartbeat) {
             (_, Some(name)) => ("heartbeat", heartbeat(api, team, name).await?["uuid"].clone()),
             (name, None) => {
                 let name = name.as_deref().unwrap_or_default();
@@ -212,15 +220,16 @@ fn shown(page: Value) -> Record<Value> {
         let name = text_at(group, "/name");
         components(group).iter().map(move |component| {
             let text = |pointer| text_at(component, pointer);
-            let shown = if component["site"].is_null() { "/heartbeat" } else { "/site" };
-            [text("/uuid"), name.clone(), text("/name"), text(shown)]
+            let kind = if component["site"].is_null() { "heartbeat" } else { "site" };
+            let shown = format!("{kind} {}", text_at(component, &format!("/{kind}")));
+            [text("/uuid"), name.clone(), text("/name"), shown]
         })
     });
     let rows: Vec<_> = rows.collect();
     let count = rows.len().to_string();
     let details = match rows.is_empty() {
         true => String::new(),
-        false => format!("\n{}", table(["COMPONENT", "GROUP", "NAME", "SITE OR HEARTBEAT"], rows)),
+        false => format!("\n{}", table(["COMPONENT", "GROUP", "NAME", "SHOWS"], rows)),
     };
     Record::of(page)
         .field("page", "/uuid")

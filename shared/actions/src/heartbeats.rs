@@ -14,7 +14,7 @@ use vedette_domain::id::{PingKey, TeamId, UserId};
 use vedette_domain::issues::record::Issue;
 use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_domain::monitor::{Monitor, MonitorRef};
-use vedette_runs::{enqueue_deadline, enqueue_issue};
+use vedette_runs::{enqueue_deadline, enqueue_issue, enqueue_publications};
 use vedette_runtime::App;
 use vedette_store::{
     Audit, HeartbeatConflict, HeartbeatDeletion, HeartbeatUpdate, StoreError, StoredHeartbeat,
@@ -24,7 +24,6 @@ use vedette_store::{
 use crate::error::{ActionError, HeartbeatError};
 use crate::issues::{Decision, decide};
 use crate::sites::outbox_of_deletion;
-use crate::status_pages::enqueue_publications;
 
 /// Creates a heartbeat. It has no slug if nobody chose one and another heartbeat has the one that follows from its name.
 ///
@@ -154,7 +153,7 @@ pub(crate) async fn save_heartbeat(
         false => look_again(app, &next, by).await?,
     };
     let entry = AuditEntry::new(team.id, by, AuditEvent::heartbeat(before, change));
-    // A page shows whether a ping is expected, and its windows may be chosen by tags. Issues have it published as well.
+    // A page shows whether a ping is expected, and maintenance that may be chosen by tags.
     let is_published = state.is_some() || next.tags != before.tags;
     let pages = if is_published { team.status_pages.as_slice() } else { &[] };
     let state_after = state.as_ref();
@@ -171,9 +170,7 @@ pub(crate) async fn save_heartbeat(
     for entry in &outbox {
         enqueue_issue(app, team.id, entry.issue.id).await;
     }
-    if is_published {
-        enqueue_publications(app, team).await;
-    }
+    enqueue_publications(app, team.id, pages).await;
     let saved = StoredHeartbeat { heartbeat: next, state };
     match (change, by.actor.user()) {
         (HeartbeatChange::Paused, Some(user)) => resolve_issues(app, team, saved, user, by).await,
@@ -233,7 +230,7 @@ pub async fn delete_heartbeat(
     for entry in &outbox {
         enqueue_issue(app, team.id, entry.issue.id).await;
     }
-    enqueue_publications(app, team).await;
+    enqueue_publications(app, team.id, &team.status_pages).await;
     let purge = Message::Reconcile(ReconcileMessage::Purge { team: team.id, site: id });
     app.enqueue_or_leave(purge, Duration::ZERO).await;
     Ok(())

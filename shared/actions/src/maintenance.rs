@@ -6,13 +6,13 @@ use vedette_domain::id::SiteId;
 use vedette_domain::maintenance::{
     MaintenanceWindow, NewWindow, WindowEdit, WindowRefusal, Windows,
 };
+use vedette_runs::enqueue_publications;
 use vedette_runtime::App;
 use vedette_store::Audit;
 
 use crate::channel_sync::{enqueue_channel_sync, request_channel_sync};
 use crate::error::{Fault, WindowError};
 use crate::sites::refuse_unknown_sites;
-use crate::status_pages::enqueue_publications;
 
 /// Adds a window.
 ///
@@ -147,7 +147,7 @@ async fn save(
     let event = AuditEvent::window(window, change);
     let entry = AuditEntry::new(team.id, by, event);
     app.store.save_windows(team, next, now, Audit::Entry(&entry)).await?;
-    enqueue_publications(app, team).await;
+    enqueue_publications(app, team.id, &team.status_pages).await;
     if was_active {
         enqueue_channel_sync(app, team.id).await;
     }

@@ -6,11 +6,11 @@ use vedette_domain::accounts::audit::{AuditEntry, AuditEvent, By};
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_domain::sites::settings::Settings;
+use vedette_runs::enqueue_publications;
 use vedette_runtime::App;
 use vedette_store::{Audit, StoreError, TeamWithSettings};
 
 use crate::channel_sync::{enqueue_channel_sync, request_channel_sync};
-use crate::status_pages::enqueue_publications;
 
 /// Saves a team's monitoring settings, and makes schedules and alerts follow. If nothing has changed, nothing is saved.
 ///
@@ -39,7 +39,7 @@ pub async fn change_monitoring(
     let event = AuditEvent::settings(&team.settings, &settings);
     let entry = AuditEntry::new(next.id, by, event);
     app.store.save_settings(&team.team, &next, &settings, Audit::Entry(&entry)).await?;
-    enqueue_publications(app, &next).await;
+    enqueue_publications(app, next.id, &next.status_pages).await;
     if next.work_due().is_some() {
         let sync = Message::Reconcile(ReconcileMessage::SyncTeam(next.id));
         app.enqueue_or_leave(sync, Duration::ZERO).await;

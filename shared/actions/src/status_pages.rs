@@ -1,16 +1,15 @@
 //! Creates, changes and deletes status pages, and writes about incidents.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use vedette_domain::accounts::audit::{AuditEntry, AuditEvent, By, IncidentChange, PageChange};
 use vedette_domain::accounts::team::Team;
-use vedette_domain::id::{MonitorId, StatusPageId, TeamId};
-use vedette_domain::message::{Message, ReconcileMessage};
+use vedette_domain::id::MonitorId;
 use vedette_domain::status_pages::{
     IncidentEdit, IncidentRefusal, NewIncident, NewPage, PageEdit, PageIncident, PageRefusal,
     StatusPage,
 };
+use vedette_runs::enqueue_publications;
 use vedette_runtime::App;
 use vedette_store::{Audit, PageConflict, is_taken_slug, page_conflict};
 
@@ -49,7 +48,7 @@ pub(crate) async fn add_status_page(app: &App, page: &StatusPage, by: By) -> Res
             None => error.into(),
         });
     }
-    enqueue_publication(app, page.team, page.id).await;
+    enqueue_publications(app, page.team, &[page.id]).await;
     Ok(())
 }
 
@@ -91,7 +90,7 @@ pub(crate) async fn save_status_page(
         let is_taken = page.slug != before.slug && is_taken_slug(&error);
         return Err(if is_taken { PageRefusal::SlugTaken.into() } else { error.into() });
     }
-    enqueue_publication(app, page.team, page.id).await;
+    enqueue_publications(app, page.team, &[page.id]).await;
     Ok(())
 }
 
@@ -129,7 +128,7 @@ pub async fn delete_status_page(
     let event = AuditEvent::status_page(page, PageChange::Removed);
     let entry = AuditEntry::new(team.id, by, event);
     app.store.delete_status_page(team, page, now, Audit::Entry(&entry)).await?;
-    enqueue_publication(app, page.team, page.id).await;
+    enqueue_publications(app, page.team, &[page.id]).await;
     Ok(())
 }
 
@@ -155,7 +154,7 @@ pub async fn create_incident(
             error.has_failed(0) && app.store.status_page(page.team, page.id).await?.is_some();
         return Err(if is_full { IncidentRefusal::TooMany.into() } else { error.into() });
     }
-    enqueue_publication(app, page.team, page.id).await;
+    enqueue_publications(app, page.team, &[page.id]).await;
     Ok(incident)
 }
 
@@ -180,7 +179,7 @@ pub async fn edit_incident(
     let event = AuditEvent::incident(page, &incident, IncidentChange::of(before, &incident));
     let entry = AuditEntry::new(page.team, by, event);
     app.store.save_incident(page, before, &incident, Audit::Entry(&entry)).await?;
-    enqueue_publication(app, page.team, page.id).await;
+    enqueue_publications(app, page.team, &[page.id]).await;
     Ok(incident)
 }
 
@@ -199,18 +198,6 @@ pub async fn delete_incident(
     let event = AuditEvent::incident(page, incident, IncidentChange::Removed);
     let entry = AuditEntry::new(page.team, by, event);
     app.store.delete_incident(page, incident, now, Audit::Entry(&entry)).await?;
-    enqueue_publication(app, page.team, page.id).await;
+    enqueue_publications(app, page.team, &[page.id]).await;
     Ok(())
-}
-
-/// Has all status pages of a team published, after a write that has requested it.
-pub(crate) async fn enqueue_publications(app: &App, team: &Team) {
-    for page in &team.status_pages {
-        enqueue_publication(app, team.id, *page).await;
-    }
-}
-
-async fn enqueue_publication(app: &App, team: TeamId, page: StatusPageId) {
-    let message = Message::Reconcile(ReconcileMessage::Publish { team, page });
-    app.enqueue_or_leave(message, Duration::ZERO).await;
 }

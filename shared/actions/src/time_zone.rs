@@ -4,11 +4,11 @@ use vedette_domain::accounts::account::User;
 use vedette_domain::accounts::audit::{AuditEntry, AuditEvent, By};
 use vedette_domain::accounts::team::Team;
 use vedette_domain::time_zone::NamedZone;
+use vedette_runs::enqueue_publications;
 use vedette_runtime::App;
 use vedette_store::{Audit, StoreError};
 
 use crate::channel_sync::{enqueue_channel_sync, request_channel_sync};
-use crate::status_pages::enqueue_publications;
 
 /// Saves a team's time zone, and makes its alerts follow, because the quiet time changes. If the team already has this
 /// zone, nothing changes.
@@ -31,7 +31,7 @@ pub async fn change_time_zone(
     let entry = AuditEntry::new(team.id, by, event);
     app.store.save_time_zone(&team, &zone, now, Audit::Entry(&entry)).await?;
     enqueue_channel_sync(app, team.id).await;
-    enqueue_publications(app, &team).await;
+    enqueue_publications(app, team.id, &team.status_pages).await;
     Ok(Team { zone, updated_at: now, ..team })
 }
 

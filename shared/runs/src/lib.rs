@@ -17,7 +17,7 @@ use vedette_domain::checks::run::Run;
 use vedette_domain::checks::timer::Timer;
 use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::{Discard, ToolChange, ToolState};
-use vedette_domain::id::{CheckId, IssueId, TeamId};
+use vedette_domain::id::{CheckId, IssueId, StatusPageId, TeamId};
 use vedette_domain::issues::InvalidTransition;
 use vedette_domain::issues::record::{IssueChange, IssueEvent, follow};
 use vedette_domain::locations::{HomeStatus, QUESTION_TIMEOUT, Question, Votes};
@@ -214,6 +214,14 @@ pub async fn enqueue_alert(app: &App, team: TeamId, IssueChange { after, .. }: &
 pub async fn enqueue_issue(app: &App, team: TeamId, issue: IssueId) {
     let message = AlertMessage::Issue { team, issue };
     app.enqueue_or_leave(Message::Alert(message), Duration::ZERO).await;
+}
+
+/// Has status pages of a team published, after a write that has requested it.
+pub async fn enqueue_publications(app: &App, team: TeamId, pages: &[StatusPageId]) {
+    for &page in pages {
+        let message = Message::Reconcile(ReconcileMessage::Publish { team, page });
+        app.enqueue_or_leave(message, Duration::ZERO).await;
+    }
 }
 
 /// Sends the deadline of a heartbeat with its delay. If it lies further ahead than a queue can delay, or cannot be sent

@@ -17,7 +17,7 @@ use vedette_domain::monitor::MonitorRef;
 use vedette_runtime::App;
 use vedette_store::{StoreError, StoredHeartbeat, budget, fits_a_unit, retry_on_conflict};
 
-use crate::{change_issues, enqueue_alert, enqueue_deadline, log_refused};
+use crate::{change_issues, enqueue_alert, enqueue_deadline, enqueue_publications, log_refused};
 
 /// Which heartbeat a ping is for.
 #[derive(Debug, Clone, Copy)]
@@ -43,7 +43,7 @@ pub enum PingOutcome {
 struct Subject {
     stored: StoredHeartbeat,
     team: Team,
-    /// How many attempts to save the report have failed.
+    /// How many attempts have failed.
     attempts: u32,
 }
 
@@ -176,10 +176,14 @@ async fn save_report(
         None => change,
     };
     let (issues, refused) = change_issues(app, &subject.team, &change.events).await?;
-    app.store.commit_report(heartbeat, &change, &issues, context.now).await?;
+    // Issues have pages published; here, pages learn that there is something to show.
+    let is_news = state.latest_completed().is_none() || state.reports().paused;
+    let pages = if is_news { subject.team.status_pages.as_slice() } else { &[] };
+    app.store.commit_report(heartbeat, &change, &issues, pages, context.now).await?;
     log_refused(&change.check, refused);
     for issue in &issues {
         enqueue_alert(app, heartbeat.team, issue).await;
     }
+    enqueue_publications(app, heartbeat.team, pages).await;
     Ok(change)
 }

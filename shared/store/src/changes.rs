@@ -9,7 +9,7 @@ use vedette_domain::checks::tool_state::{
     CheckDeletion, DayWrite, Keeping, NewestChange, ToolChange, ToolState,
 };
 use vedette_domain::heartbeats::heartbeat::Heartbeat;
-use vedette_domain::id::Partition;
+use vedette_domain::id::{Partition, StatusPageId};
 use vedette_domain::issues::record::IssueChange;
 use vedette_domain::monitor::MonitorRef;
 use vedette_domain::sites::site::Site;
@@ -24,6 +24,7 @@ use crate::keys;
 use crate::outage::write_outage;
 use crate::row::{self, Written};
 use crate::site::{put_state, tool_item};
+use crate::status_page::want_all;
 use crate::table::{Change, Condition, Store};
 use crate::transaction::Transaction;
 use crate::{Audit, DirectoryRow, StoreError};
@@ -87,7 +88,7 @@ impl Store {
         transaction.commit(Audit::None).await
     }
 
-    /// Writes all that a report of a job changes, or nothing.
+    /// Writes all that a report of a job changes, or nothing. `pages` are status pages that are published again.
     ///
     /// # Errors
     ///
@@ -97,15 +98,16 @@ impl Store {
         heartbeat: &Heartbeat,
         change: &ToolChange,
         issues: &[IssueChange],
+        pages: &[StatusPageId],
         now: Timestamp,
     ) -> Result<(), StoreError> {
         let place = MonitorRef::from(heartbeat);
-        if issues.is_empty() && is_packed(change) {
+        if issues.is_empty() && pages.is_empty() && is_packed(change) {
             return self.put_packed(place, change, now).await;
         }
         let transaction = write_tool(self.transaction(), place, change, now)?;
         let transaction = write_issues(transaction, place, Some(change), issues, now)?;
-        transaction.commit(Audit::None).await
+        want_all(transaction, place.team, pages, now).commit(Audit::None).await
     }
 
     /// Saves a packed check that changes nothing but its tool's state. A put costs a quarter of a transaction with two

@@ -165,7 +165,7 @@ async fn invalid_pages_are_refused_and_change_nothing() {
             "groups",
             group(vec![json!({ "name": "Shop" })]),
             "groups.0.components.0.site",
-            "The groups.0.components.0.site field is required.",
+            "The groups.0.components.0.site field is required without heartbeat.",
         ),
         (
             "groups",

@@ -125,8 +125,8 @@ fn choice((value, words): (u32, &str)) -> Choice {
 fn fields(input: &FormInput, lengths: &[Choice], sites: &[DirectoryRow]) -> Markup {
     let repeats = REPEATS.map(|(rule, words)| Choice::new(rule, words));
     let chosen = input.all("sites").filter_map(SiteId::parse).collect();
-    let offered = Offered::of(input, sites.iter(), &chosen);
-    let sites = offered.sites.iter().map(|site| Choice::new(site.id, site.name.clone()));
+    let offered = Offered::of(input, sites, &chosen);
+    let sites = offered.all.iter().map(|site| Choice::new(site.id, site.name.clone()));
     let sites: Vec<_> = sites.collect();
     html! {
         div.fields {

@@ -6,21 +6,20 @@ use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use serde_json::{Map, Value, json};
 use vedette_actions::edit_status_page;
-use vedette_domain::heartbeats::heartbeat::Heartbeat;
-use vedette_domain::id::{MonitorId, SiteId};
+use vedette_domain::accounts::team::Team;
+use vedette_domain::id::MonitorId;
 use vedette_domain::input::{Input as _, InputField};
-use vedette_domain::status_pages::{COMPONENTS_MAX, Component, PageEdit, StatusPage};
+use vedette_domain::status_pages::{COMPONENTS_MAX, PageEdit, StatusPage};
 use vedette_http::error::ApiError;
 use vedette_http::resource::StatusPageResource;
 use vedette_http::response::Response;
 use vedette_http::validation::YES;
 use vedette_routing::StatusPageAccess;
-use vedette_store::{DirectoryRow, StoredHeartbeat};
 
 use super::{path, path_of};
 use crate::RequestContext;
 use crate::form::FormInput;
-use crate::form::picker::{Offered, is_search};
+use crate::form::picker::{Candidate, Offered, is_search};
 use crate::layout::{self, Heading, NavTab};
 
 /// The notices of forms, by the value in the URL.
@@ -96,13 +95,34 @@ fn own() -> impl Iterator<Item = &'static InputField> {
     PageEdit::FIELDS.iter().filter(|field| field.name != "groups")
 }
 
+/// A site or heartbeat of the team.
+struct Monitor {
+    id: MonitorId,
+    is_heartbeat: bool,
+    name: String,
+    /// Empty for a heartbeat.
+    url: String,
+}
+
+impl Candidate for Monitor {
+    const WORDS: [&str; 2] = ["site or heartbeat", "sites and heartbeats"];
+
+    fn id(&self) -> MonitorId {
+        self.id
+    }
+
+    fn contains(&self, part: &str) -> bool {
+        [&self.name, &self.url].iter().any(|text| text.to_lowercase().contains(part))
+    }
+}
+
 /// A line of the form: a component, or a site or heartbeat that the page does not show.
-struct Line {
+struct Line<'m> {
     key: String,
     monitor: MonitorId,
     is_heartbeat: bool,
     /// The name of the site or heartbeat.
-    name: String,
+    name: &'m str,
     /// Whether the page has it.
     is_component: bool,
     /// Whether it is hidden, and not removed, if it is not ticked.
@@ -116,22 +136,17 @@ async fn form(
 ) -> Result<Response, ApiError> {
     let team = &found.team;
     let status = refused.as_ref().map_or(StatusCode::OK, FormInput::status);
-    let mut sites = context.app.store.directory(team.id, team.sites as usize).await?;
-    sites.sort_by_cached_key(|site| (site.name.to_lowercase(), site.id));
-    let mut heartbeats = context.app.store.heartbeats_relaxed(team.id).await?;
-    heartbeats.sort_by_cached_key(|of| (of.heartbeat.name.to_lowercase(), of.heartbeat.id));
+    let monitors = monitors(context, team).await?;
     let is_new = refused.is_none();
     let mut input = match refused {
         Some(input) => input,
         None => stored(page)?,
     };
-    let shown = page.sites();
-    let others: Vec<_> = sites.iter().filter(|site| !shown.contains(&site.id)).collect();
-    let chosen = input.all("show").filter_map(SiteId::parse).collect();
-    let mut offered = Offered::of(&input, others.into_iter(), &chosen);
-    let jobs = heartbeats.iter().map(|of| &of.heartbeat);
-    let jobs = offered.with_heartbeats(&input, jobs, &chosen);
-    let lines = lines(page, &sites, (&heartbeats, &jobs), &offered, &mut input);
+    let is_shown = |id| page.components().any(|component| component.monitor == id);
+    let (shown, others): (Vec<_>, Vec<_>) = monitors.into_iter().partition(|of| is_shown(of.id));
+    let chosen = input.all("show").filter_map(MonitorId::parse).collect();
+    let offered = Offered::of(&input, &others, &chosen);
+    let lines = lines(page, &shown, &offered, &mut input);
     let content = html! {
         @if is_new { (layout::notice(context, &NOTICES)) }
         (layout::managed(page.managed_by.as_ref()))
@@ -180,44 +195,67 @@ fn stored(page: &StatusPage) -> Result<FormInput, ApiError> {
     Ok(input)
 }
 
-/// The components of the page, then other sites and heartbeats of the team.
-fn lines(
+/// The sites and heartbeats of a team, each by their names.
+async fn monitors(context: RequestContext<'_>, team: &Team) -> Result<Vec<Monitor>, ApiError> {
+    let store = &context.app.store;
+    let (sites, heartbeats) = futures::try_join!(
+        store.directory(team.id, team.sites as usize),
+        store.heartbeats_relaxed(team.id),
+    )?;
+    let sites = sites.into_iter().map(|row| Monitor {
+        id: row.id,
+        is_heartbeat: false,
+        url: row.url.as_str().to_owned(),
+        name: row.name,
+    });
+    let heartbeats = heartbeats.into_iter().map(|of| Monitor {
+        id: of.heartbeat.id,
+        is_heartbeat: true,
+        url: String::new(),
+        name: of.heartbeat.name,
+    });
+    let mut monitors: Vec<_> = sites.chain(heartbeats).collect();
+    monitors.sort_by_cached_key(|of| (of.is_heartbeat, of.name.to_lowercase(), of.id));
+    Ok(monitors)
+}
+
+/// The components of the page, which shows some of the team's sites and heartbeats, then others.
+fn lines<'m>(
     page: &StatusPage,
-    sites: &[DirectoryRow],
-    (heartbeats, offered_heartbeats): (&[StoredHeartbeat], &[&Heartbeat]),
-    offered: &Offered<'_>,
+    shown: &'m [Monitor],
+    offered: &Offered<'m, Monitor>,
     input: &mut FormInput,
-) -> Vec<Line> {
-    let jobs = heartbeats.iter().map(|of| (of.heartbeat.id, of.heartbeat.name.as_str()));
-    let names: BTreeMap<MonitorId, &str> =
-        sites.iter().map(|site| (site.id, site.name.as_str())).chain(jobs).collect();
-    let mut lines = Vec::new();
-    for component in page.components() {
-        let Component { id, monitor, is_heartbeat, is_hidden, is_selected, .. } = component;
-        let gone = if *is_heartbeat { "Deleted heartbeat" } else { "Deleted site" };
-        let name = names.get(monitor).copied().unwrap_or(gone).to_owned();
-        let stays_hidden = *is_hidden || (*is_selected && page.selector.is_some());
-        let (key, monitor, is_heartbeat) = (id.to_string(), *monitor, *is_heartbeat);
-        lines.push(Line { key, monitor, is_heartbeat, name, is_component: true, stays_hidden });
-    }
-    let shown = page.heartbeats();
-    let others = offered.sites.iter().map(|site| (site.id, site.name.as_str(), false));
-    let jobs = offered_heartbeats.iter().filter(|heartbeat| !shown.contains(&heartbeat.id));
-    let jobs = jobs.map(|heartbeat| (heartbeat.id, heartbeat.name.as_str(), true));
-    for (monitor, name, is_heartbeat) in others.chain(jobs) {
-        let (key, name) = (monitor.to_string(), name.to_owned());
-        let (is_component, stays_hidden) = (false, false);
-        lines.push(Line { key, monitor, is_heartbeat, name, is_component, stays_hidden });
-    }
+) -> Vec<Line<'m>> {
+    let names: BTreeMap<_, _> = shown.iter().map(|of| (of.id, of.name.as_str())).collect();
+    let components = page.components().map(|component| {
+        let gone = if component.is_heartbeat { "Deleted heartbeat" } else { "Deleted site" };
+        Line {
+            key: component.id.to_string(),
+            monitor: component.monitor,
+            is_heartbeat: component.is_heartbeat,
+            name: names.get(&component.monitor).copied().unwrap_or(gone),
+            is_component: true,
+            stays_hidden: component.is_hidden || (component.is_selected && page.selector.is_some()),
+        }
+    });
+    let others = offered.all.iter().map(|of| Line {
+        key: of.id.to_string(),
+        monitor: of.id,
+        is_heartbeat: of.is_heartbeat,
+        name: &of.name,
+        is_component: false,
+        stays_hidden: false,
+    });
+    let lines: Vec<_> = components.chain(others).collect();
     for Line { key, name, .. } in &lines {
         if input.text(&format!("name:{key}")).is_empty() && !input.has("show", key) {
-            input.put(format!("name:{key}"), name);
+            input.put(format!("name:{key}"), *name);
         }
     }
     lines
 }
 
-fn components(lines: &[Line], offered: &Offered<'_>, input: &FormInput) -> Markup {
+fn components(lines: &[Line<'_>], offered: &Offered<'_, Monitor>, input: &FormInput) -> Markup {
     html! {
         section.card {
             header { h2 { "Components" } }
@@ -233,7 +271,7 @@ fn components(lines: &[Line], offered: &Offered<'_>, input: &FormInput) -> Marku
     }
 }
 
-fn component(line: &Line, input: &FormInput) -> Markup {
+fn component(line: &Line<'_>, input: &FormInput) -> Markup {
     let Line { key, monitor, is_heartbeat, name, is_component, stays_hidden } = line;
     let kind = if *is_heartbeat { "heartbeat" } else { "site" };
     let field = |name: &str, label: &str| input.input(&format!("{name}:{key}"), "text", label);
@@ -243,7 +281,7 @@ fn component(line: &Line, input: &FormInput) -> Markup {
                 input type="hidden" name={ (kind) ":" (key) } value=(monitor);
                 @if *stays_hidden { input type="hidden" name="hidden" value=(key); }
                 @if *is_component { input type="hidden" name={ "uuid:" (key) } value=(key); }
-                (input.tick("show", key, (name.as_str(), if *is_heartbeat { "Heartbeat" } else { "" })))
+                (input.tick("show", key, (*name, if *is_heartbeat { "Heartbeat" } else { "" })))
                 div.fields {
                     (field("name", "Published name"))
                     (field("group", "Group"))
@@ -260,7 +298,7 @@ fn removal(page: &StatusPage) -> Markup {
         details.card.part {
             summary { "Delete status page…" }
             form.in.stack method="post" action={ (path_of(page)) "/delete" } {
-                p { b { "Readers can no longer open the page, and its incidents are deleted." } " Your sites stay as they are." }
+                p { b { "Readers can no longer open the page, and its incidents are deleted." } " Your sites and heartbeats stay as they are." }
                 div.row { button.grave { "Delete status page" } }
             }
         }

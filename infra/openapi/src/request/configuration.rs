@@ -248,7 +248,7 @@ fn page() -> Value {
     component["properties"].as_object_mut().map(|fields| fields.remove("uuid"));
     component["properties"]["site"] = site_name();
     component["properties"]["heartbeat"] = json!({
-        "description": "The key of a heartbeat in the document, or the slug of another heartbeat of the team; its UUID if it has no slug.",
+        "description": "The key of a heartbeat in the document, or the slug or UUID of another heartbeat of the team.",
         "type": "string",
         "pattern": schema::NOT_BLANK,
     });

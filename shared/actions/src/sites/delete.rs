@@ -11,11 +11,9 @@ use vedette_domain::checks::cooldown::outlive_their_site;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_domain::monitor::Monitor;
-use vedette_runs::enqueue_issue;
+use vedette_runs::{enqueue_issue, enqueue_publications};
 use vedette_runtime::App;
 use vedette_store::{Audit, SiteDeletion, SiteWithTools, StoreError};
-
-use crate::status_pages::enqueue_publications;
 
 /// Deletes a site of a team that was read. It is gone at once, with its schedules, checks and issues.
 ///
@@ -58,7 +56,7 @@ pub async fn delete_site(
     }
     let purge = Message::Reconcile(ReconcileMessage::Purge { team: site.team, site: site.id });
     app.enqueue_or_leave(purge, Duration::ZERO).await;
-    enqueue_publications(app, team).await;
+    enqueue_publications(app, team.id, &team.status_pages).await;
     Ok(())
 }
 

@@ -12,13 +12,12 @@ use vedette_domain::sites::refusal::SiteRefusal;
 use vedette_domain::sites::settings::SiteOverrides;
 use vedette_domain::sites::site::Site;
 use vedette_domain::sites::tag_dictionary::TagDictionary;
-use vedette_runs::enqueue_issue;
+use vedette_runs::{enqueue_issue, enqueue_publications};
 use vedette_runtime::App;
 use vedette_store::{Audit, SiteUpdate, StoreError, is_taken_url};
 
 use crate::SiteError;
 use crate::access::SiteAccess;
-use crate::status_pages::enqueue_publications;
 
 /// Disables every tool of a site.
 ///
@@ -85,9 +84,7 @@ pub async fn save_site(
         let sync = Message::Reconcile(ReconcileMessage::Sync { team: next.team, site: next.id });
         app.enqueue_or_leave(sync, Duration::ZERO).await;
     }
-    if is_published {
-        enqueue_publications(app, &access.team.team).await;
-    }
+    enqueue_publications(app, next.team, pages).await;
     for entry in &outbox {
         enqueue_issue(app, next.team, entry.issue.id).await;
     }

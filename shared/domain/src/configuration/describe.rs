@@ -239,7 +239,8 @@ pub(super) fn window(window: &MaintenanceWindow, references: &References) -> Des
     described
 }
 
-/// A status page, without the components that its selector has added.
+/// A status page, without the components that its selector has added. What is gone has its id for a name, which no
+/// document can contain.
 pub(super) fn page(page: &StatusPage, references: &References) -> Described {
     let mut described = Described::default();
     described.put("name", &page.name);
@@ -254,14 +255,15 @@ pub(super) fn page(page: &StatusPage, references: &References) -> Described {
     for group in &page.groups {
         let chosen = group.components.iter().filter(|component| !component.is_selected);
         let components: Vec<_> = chosen
-            .filter_map(|component| {
-                let monitor = references.name(component.monitor)?;
+            .map(|component| {
+                let monitor = references.name(component.monitor);
+                let monitor = monitor.unwrap_or_else(|| component.monitor.to_string());
                 let mut described = Described::default();
                 described.put("name", &component.name);
                 described.put(if component.is_heartbeat { "heartbeat" } else { "site" }, monitor);
                 described.put("response_time", component.publishes_response_time);
                 described.put("hidden", component.is_hidden);
-                Some(described.fields)
+                described.fields
             })
             .collect();
         if !components.is_empty() {

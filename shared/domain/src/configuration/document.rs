@@ -144,10 +144,11 @@ fn read_entry(item: &Field<'_>, errors: &mut Errors) -> Option<Entry> {
     Some(Entry { key, path: item.path().to_owned(), fields })
 }
 
-/// The sites and heartbeats that a document may name: by their keys in it, or by their URLs and slugs.
+/// The sites and heartbeats that a document may name: by their keys in it, or else by their URLs, slugs or ids.
 #[derive(Debug, Default)]
 pub(super) struct References {
-    ids: BTreeMap<(ObjectKind, String), MonitorId>,
+    keys: BTreeMap<(ObjectKind, String), MonitorId>,
+    others: BTreeMap<(ObjectKind, String), MonitorId>,
     names: BTreeMap<MonitorId, String>,
     knows_no_team: bool,
 }
@@ -170,27 +171,37 @@ impl References {
 
     /// Adds a heartbeat of the document.
     pub(super) fn add_heartbeat(&mut self, heartbeat: &Heartbeat, key: &str) {
-        self.put((ObjectKind::Heartbeat, heartbeat.id), &handle(heartbeat), key);
+        self.put((ObjectKind::Heartbeat, heartbeat.id), &heartbeat.slug, key);
     }
 
-    /// Adds another heartbeat of the team.
+    /// Adds another heartbeat of the team, after all of the document. If it has no slug, or one that is a key of the
+    /// document, only its id leads to it.
     pub(super) fn add_other_heartbeat(&mut self, heartbeat: &Heartbeat) {
-        self.put_other((ObjectKind::Heartbeat, heartbeat.id), &handle(heartbeat));
+        let (place, slug) = ((ObjectKind::Heartbeat, heartbeat.id), &heartbeat.slug);
+        if !slug.is_empty() && !self.keys.contains_key(&(ObjectKind::Heartbeat, slug.clone())) {
+            self.put_other(place, slug);
+        }
+        self.put_other(place, &heartbeat.id.to_string());
     }
 
-    fn put(&mut self, (kind, id): (ObjectKind, MonitorId), handle: &str, key: &str) {
+    fn put(&mut self, (kind, id): (ObjectKind, MonitorId), other: &str, key: &str) {
         self.names.insert(id, key.to_owned());
-        self.ids.insert((kind, handle.to_owned()), id);
-        self.ids.insert((kind, key.to_owned()), id);
+        self.others.insert((kind, other.to_owned()), id);
+        self.keys.insert((kind, key.to_owned()), id);
     }
 
-    fn put_other(&mut self, (kind, id): (ObjectKind, MonitorId), handle: &str) {
-        self.names.entry(id).or_insert_with(|| handle.to_owned());
-        self.ids.entry((kind, handle.to_owned())).or_insert(id);
+    fn put_other(&mut self, (kind, id): (ObjectKind, MonitorId), name: &str) {
+        self.others.entry((kind, name.to_owned())).or_insert(id);
+        self.names.entry(id).or_insert_with(|| name.to_owned());
     }
 
-    /// What a document calls a site or heartbeat: its key or, if it is not in the document, its URL or slug; `None` if it
-    /// is gone.
+    fn id(&self, kind: ObjectKind, name: &str) -> Option<MonitorId> {
+        let place = (kind, name.to_owned());
+        self.keys.get(&place).or_else(|| self.others.get(&place)).copied()
+    }
+
+    /// What a document calls a site or heartbeat: its key or, if it is not in the document, its URL, slug or id; `None`
+    /// if it is gone.
     pub(super) fn name(&self, monitor: MonitorId) -> Option<String> {
         self.names.get(&monitor).cloned()
     }
@@ -199,7 +210,7 @@ impl References {
     pub(super) fn resolve(&self, name: &mut Value, path: String, errors: &mut Errors) {
         let text = name.as_str().map(str::trim).unwrap_or_default();
         let url = SiteUrl::parse(text).ok();
-        let id = |name: &str| self.ids.get(&(ObjectKind::Site, name.to_owned())).copied();
+        let id = |name: &str| self.id(ObjectKind::Site, name);
         let found = id(text).or_else(|| id(url.as_ref()?.as_str()));
         let why =
             "must be the key of a site in the document, or the URL of another site of the team";
@@ -209,12 +220,12 @@ impl References {
     /// Replaces the name of a heartbeat by its id.
     pub(super) fn resolve_heartbeat(&self, name: &mut Value, path: String, errors: &mut Errors) {
         let text = name.as_str().map(str::trim).unwrap_or_default();
-        let found = self.ids.get(&(ObjectKind::Heartbeat, text.to_owned())).copied();
-        let why = "must be the key of a heartbeat in the document, or the slug of another heartbeat of the team";
+        let found = self.id(ObjectKind::Heartbeat, text).filter(|_| !text.is_empty());
+        let why = "must be the key of a heartbeat in the document, or the slug or UUID of another heartbeat of the team";
         *name = self.found(found, !text.is_empty(), (path, why), errors);
     }
 
-    /// The id that was found. What is missing is said once, so it has the nil id.
+    /// The id that was found. If there is none, reading goes on with the nil id, so that nothing else is reported.
     fn found(
         &self,
         found: Option<MonitorId>,
@@ -226,14 +237,6 @@ impl References {
             errors.push(path.clone(), format!("The {path} field {why}."));
         }
         found.unwrap_or(MonitorId(Uuid::nil())).to_string().into()
-    }
-}
-
-/// What a document calls a heartbeat that is not in it: its slug or, without one, its id.
-fn handle(heartbeat: &Heartbeat) -> String {
-    match heartbeat.slug.is_empty() {
-        true => heartbeat.id.to_string(),
-        false => heartbeat.slug.clone(),
     }
 }
 

@@ -825,3 +825,52 @@ fn a_plan_names_the_limit_that_does_not_allow_it() {
     let current = Current { plan: TeamPlan::Starter, ..team.current() };
     assert_eq!(plan(&current, &document, &choices).expect("what is there may stay").changes, []);
 }
+
+/// The heartbeats that the components of the only page show, by their slugs.
+fn shown_heartbeats(team: &Objects) -> Vec<&str> {
+    let slug = |id| team.heartbeats.iter().find(|one| one.id == id).map(|one| one.slug.as_str());
+    team.pages[0].components().filter_map(|component| slug(component.monitor)).collect()
+}
+
+#[test]
+fn a_component_names_a_heartbeat_by_its_key_before_any_slug() {
+    let mut team = Objects::new();
+    let components = |names: &[&str]| {
+        let component = |name| json!({ "name": "Job", "heartbeat": name });
+        let components: Vec<Value> = names.iter().map(component).collect();
+        json!([{ "key": "p", "name": "P", "slug": "pages", "groups": [{ "components": components }] }])
+    };
+    let first = json!({
+        "name": "shop",
+        "heartbeats": [
+            { "key": "one", "name": "One", "slug": "first" },
+            { "key": "two", "name": "Two", "slug": "one" },
+        ],
+        "status_pages": components(&["one", "two", "first"]),
+    });
+    team.apply(&first, Prune::Never);
+    assert_eq!(shown_heartbeats(&team), ["first", "one", "first"]);
+    // Another heartbeat of the team has a slug that is a key of the document, so its id is its name.
+    let other = team.heartbeats.iter().find(|one| one.slug == "one").expect("one").id.to_string();
+    let second = json!({
+        "name": "other",
+        "heartbeats": [{ "key": "one", "name": "Three", "slug": "third" }],
+        "status_pages": [],
+    });
+    team.apply(&second, Prune::Never);
+    team.pages.clear();
+    let mut third = second;
+    third["status_pages"] = components(&["one", &other]);
+    team.apply(&third, Prune::Never);
+    assert_eq!(shown_heartbeats(&team), ["third", "one"]);
+    // The document is applied again after somebody has changed what a component shows, or deleted it.
+    team.pages[0].groups[0].components.reverse();
+    team.pages[0].groups[0].components[0].name = "Job".to_owned();
+    assert_eq!(team.plan(&third, Prune::Never).expect("a plan").changes.len(), 1);
+    let gone = team.pages[0].groups[0].components[1].monitor;
+    team.heartbeats.retain(|one| one.id != gone);
+    third["heartbeats"] = json!([]);
+    third["status_pages"] = components(&[&other]);
+    team.apply(&third, Prune::Never);
+    assert_eq!(team.pages[0].components().count(), 1);
+}

@@ -76,7 +76,7 @@ input! {
 input! {
     /// A component as people choose it.
     ComponentInput {
-        /// The component to keep. If omitted, the component that shows the same is kept or, if there is none, a new one is
+        /// The component to keep. If omitted, the component that shows the same site or heartbeat is kept or, if there is none, a new one is
         /// created.
         #[option("-")]
         uuid: Nullable<ComponentId> = ComponentId::RULE;
@@ -127,7 +127,7 @@ impl FieldRule<Vec<GroupInput>> for GroupsRule {
                 errors.push(path.clone(), format!("The {path} field {what}."));
             };
             match (component.site, component.heartbeat) {
-                (None, None) => refuse("site", "is required"),
+                (None, None) => refuse("site", "is required without heartbeat"),
                 (Some(_), Some(_)) => refuse("heartbeat", "cannot be combined with site"),
                 (None, Some(_)) if component.response_time => {
                     refuse("response_time", "is for sites; a heartbeat has no response time");
@@ -148,8 +148,8 @@ impl FieldRule<Vec<GroupInput>> for GroupsRule {
 }
 
 impl ComponentInput {
-    /// The site or heartbeat whose state it shows, and whether it is a heartbeat. Nothing has the nil id that stands for
-    /// neither.
+    /// The site or heartbeat whose state it shows, and whether it is a heartbeat. An input that was read has one of them.
+    /// Without either, this is the nil id, which nothing has.
     pub fn shown(&self) -> (MonitorId, bool) {
         let none = MonitorId(Uuid::nil());
         (self.site.or(self.heartbeat).unwrap_or(none), self.heartbeat.is_some())
@@ -278,7 +278,7 @@ impl PageEdit {
     }
 }
 
-/// The groups with the ids of their components. A component keeps its id as long as it names it, or shows the same.
+/// The groups with the ids of their components. A component keeps its id as long as it names it, or shows the same site or heartbeat.
 fn identified<E: From<PageRefusal>>(
     groups: Vec<GroupInput>,
     page: &StatusPage,

@@ -40,7 +40,7 @@ pub struct MonitorFacts {
     pub is_monitored: bool,
     /// Minutes between two status checks, as the settings count them; `None` for a heartbeat.
     pub cadence_minutes: Option<u32>,
-    /// How long that is. A heartbeat has no cadence: a missed ping is a check.
+    /// How long that is; [`SignedDuration::MAX`] for a heartbeat, which is known to be late when it is.
     pub cadence: SignedDuration,
     /// Its active issues.
     pub active: Vec<Fingerprint>,
@@ -126,8 +126,8 @@ pub fn component_state(
     written.fold(checked, ComponentState::max)
 }
 
-/// The state of a site or heartbeat according to its checks. Issues stay active while no checks come, but nothing would notice that
-/// they are over.
+/// The state of a site or heartbeat according to its checks. Issues stay active while no checks come, but nothing would
+/// notice that they are over.
 fn monitor_state(monitor: &MonitorFacts, now: Timestamp) -> ComponentState {
     if monitor.known_until().is_none_or(|until| until <= now) {
         return ComponentState::Unknown;

@@ -39,7 +39,7 @@ pub struct ReportContext<'a> {
     pub time_scale: TimeScale,
     /// Now.
     pub now: Timestamp,
-    /// How many attempts to save the report have failed.
+    /// How many attempts have failed.
     pub attempts: u32,
 }
 
@@ -137,8 +137,8 @@ impl ToolState {
         next
     }
 
-    /// A check that happened at an instant. Its slot is after all others, so that none is lost. A row from before the
-    /// clock was set back may have the same slot, so each attempt to save it uses another one.
+    /// A check that happened at an instant. Its slot is after all that are known. A row from before the clock was set back
+    /// may have the same slot, so each attempt to save it uses another one.
     fn report(
         &self,
         context: &ReportContext<'_>,
