@@ -100,6 +100,11 @@ async fn readers_see_a_job_that_stops_and_is_paused() {
     assert_eq!(created.status, 201, "{created:?}");
     scene.service.consume().await;
     assert_eq!(scene.shown("meridian").await, [Unknown]);
+    // What a job logs is no run.
+    let logged = scene.service.ping_with(&format!("{key}/log"), "It begins soon.").await;
+    assert_eq!(logged.status, 200, "{logged:?}");
+    scene.service.consume().await;
+    assert_eq!(scene.shown("meridian").await, [Unknown]);
     scene.ping(&key).await;
     scene.service.consume().await;
     assert_eq!(scene.shown("meridian").await, [Operational]);

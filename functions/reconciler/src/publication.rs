@@ -164,10 +164,7 @@ fn facts_of_heartbeat(
     team: &Team,
 ) -> MonitorFacts {
     MonitorFacts {
-        // Pages are published with the first ping. Until then, nothing need be looked for.
-        is_monitored: team.plan_active
-            && !state.reports().paused
-            && state.latest_completed().is_some(),
+        is_monitored: team.plan_active && state.reports().state().is_monitored(),
         cadence_minutes: None,
         cadence: SignedDuration::MAX,
         active: active(&state).collect(),

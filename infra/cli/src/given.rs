@@ -160,6 +160,9 @@ pub(crate) fn options(field: &'static InputField, is_new: bool) -> Vec<Arg> {
     let arg = arg.value_name(value).required(field.is_required(is_new));
     let arg = if field.needs.is_empty() || is_new { arg } else { arg.requires(field.needs) };
     let arg = match (field.default)().filter(|_| is_new) {
+        Some(default) if matches!(shape, InputShape::Minutes(_)) => {
+            arg.default_value(format!("{default}m"))
+        }
         Some(default) => arg.default_value(default),
         None => arg,
     };

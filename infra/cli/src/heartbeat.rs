@@ -165,12 +165,11 @@ impl Key {
 
 /// The heartbeat of a team with this slug or UUID.
 pub(crate) async fn heartbeat(api: &Api<'_>, team: TeamId, name: &str) -> Result<Value, Failure> {
-    // Several heartbeats may have no slug.
-    let is_meant = |found: &Value| {
-        (found["slug"] == name && !name.is_empty()) || found["uuid"] == *name.to_lowercase()
-    };
     let all = api.list(&Call::to("heartbeats.list").of("team", team)).await?;
-    let found = all.into_iter().find(is_meant);
+    let by_id = all.iter().find(|found| found["uuid"] == *name.to_lowercase());
+    // Several heartbeats may have no slug.
+    let by_slug = || all.iter().find(|found| found["slug"] == name && !name.is_empty());
+    let found = by_id.or_else(by_slug).cloned();
     found.ok_or_else(|| Failure::refused(format!("the team has no heartbeat {name}")))
 }
 

@@ -84,7 +84,7 @@ pub(crate) fn tags() -> Vec<Value> {
         ("heartbeats", "Jobs that must report that they have run."),
         ("ping-key", "The key with which slugs of heartbeats form addresses."),
         ("expectations", "What the status checks of a site expect."),
-        ("status-pages", "What people outside a team see of its sites."),
+        ("status-pages", "What people outside a team see of its sites and jobs."),
         ("incidents", "What a team tells the readers of a status page about a problem."),
         ("issues", "Problems with sites."),
         ("outages", "When sites were down, how long, and why."),

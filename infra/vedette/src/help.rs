@@ -69,7 +69,7 @@ mod tests {
           issue         Issues, and decisions about them
           channel       Channels: where a team's alerts go
           maintenance   Maintenance windows, in which problems with sites are expected
-          status-page   What people outside a team see of its sites
+          status-page   What people outside a team see of its sites and jobs
 
         Configuration as code:
           validate      Validate a document that describes a team

@@ -216,7 +216,7 @@ pub async fn enqueue_issue(app: &App, team: TeamId, issue: IssueId) {
     app.enqueue_or_leave(Message::Alert(message), Duration::ZERO).await;
 }
 
-/// Has status pages of a team published, after a write that has requested it.
+/// Publishes status pages of a team, after a write that has requested it.
 pub async fn enqueue_publications(app: &App, team: TeamId, pages: &[StatusPageId]) {
     for &page in pages {
         let message = Message::Reconcile(ReconcileMessage::Publish { team, page });

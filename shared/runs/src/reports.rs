@@ -176,8 +176,10 @@ async fn save_report(
         None => change,
     };
     let (issues, refused) = change_issues(app, &subject.team, &change.events).await?;
-    // Issues have pages published; here, pages learn that there is something to show.
-    let is_news = state.latest_completed().is_none() || state.reports().paused;
+    // Issues already request publications. This also requests one when there is something to show, or again.
+    let (before, after) = (state.reports(), change.state.reports());
+    let is_first = before.last.is_none() && after.last.is_some();
+    let is_news = is_first || (before.paused && !after.paused);
     let pages = if is_news { subject.team.status_pages.as_slice() } else { &[] };
     app.store.commit_report(heartbeat, &change, &issues, pages, context.now).await?;
     log_refused(&change.check, refused);

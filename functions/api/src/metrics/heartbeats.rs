@@ -46,7 +46,7 @@ const GAUGES: [Gauge<StoredHeartbeat>; 4] = [
 ];
 
 fn is_monitored(stored: &StoredHeartbeat) -> bool {
-    !matches!(stored.state.reports().state(), HeartbeatState::New | HeartbeatState::Paused)
+    stored.state.reports().state().is_monitored()
 }
 
 /// Adds the metrics of heartbeats, if there are any.

@@ -10,7 +10,7 @@ use vedette_store::DirectoryRow;
 use super::FormInput;
 use crate::words::counted;
 
-/// Teams with more can search.
+/// A form that offers more has a search.
 const FEW: usize = 25;
 /// The most that are offered, besides those that are chosen.
 const OFFERED_MAX: usize = 200;

@@ -195,7 +195,7 @@ fn stored(page: &StatusPage) -> Result<FormInput, ApiError> {
     Ok(input)
 }
 
-/// The sites and heartbeats of a team, each by their names.
+/// The sites of a team, then its heartbeats, sorted by name.
 async fn monitors(context: RequestContext<'_>, team: &Team) -> Result<Vec<Monitor>, ApiError> {
     let store = &context.app.store;
     let (sites, heartbeats) = futures::try_join!(

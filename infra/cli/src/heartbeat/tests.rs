@@ -38,6 +38,9 @@ async fn a_heartbeat_is_created_shown_changed_paused_and_deleted() {
     let created: Value = serde_json::from_str(&created.out).expect("JSON");
     assert_eq!(created["slug"], "nightly-backup");
     assert_eq!((&created["cron"], &created["grace_minutes"]), (&json!("30 2 * * *"), &json!(30)));
+    let by_default = bench.json(&format!("heartbeat create {team} --name Hourly --every 1h")).await;
+    assert_eq!(by_default["grace_minutes"], 60);
+    bench.run(&format!("heartbeat delete {team} hourly")).await;
     let shown = bench.run(&format!("heartbeat show {team} nightly-backup")).await.out;
     for text in ["Nightly backup", "new", "/ping/"] {
         assert!(shown.contains(text), "{text}: {shown}");

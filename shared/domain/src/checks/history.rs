@@ -205,6 +205,10 @@ pub struct ReportSums {
     /// Those of them that found all expectations met.
     #[serde(rename = "me", default, skip_serializing_if = "is_zero")]
     pub met: u32,
+    /// Checks of a heartbeat that say neither that it is up nor that it is down: what a job has logged, and runs that take
+    /// too long.
+    #[serde(rename = "uj", default, skip_serializing_if = "is_zero")]
+    pub unjudged: u32,
     /// The slowest status response, in milliseconds; the elapsed time if no answer came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowest_ms: Option<f64>,

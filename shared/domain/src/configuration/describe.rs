@@ -239,8 +239,8 @@ pub(super) fn window(window: &MaintenanceWindow, references: &References) -> Des
     described
 }
 
-/// A status page, without the components that its selector has added. What is gone has its id for a name, which no
-/// document can contain.
+/// A status page, without the components that its selector has added. A deleted site or heartbeat is named by its id,
+/// which a document cannot use.
 pub(super) fn page(page: &StatusPage, references: &References) -> Described {
     let mut described = Described::default();
     described.put("name", &page.name);

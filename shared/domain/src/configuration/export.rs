@@ -94,7 +94,7 @@ pub fn export(current: &Current<'_>, name: Option<&str>, now: Timestamp) -> Map<
     let own = pages.iter().filter(|page| is_own(&page.managed_by));
     let list = own.map(|page| {
         let key = exporter.key(page.managed_by.as_ref(), page.slug.as_str());
-        // What it shows of what is gone cannot be named.
+        // Components whose site or heartbeat was deleted are left out.
         let mut page = (*page).clone();
         for group in &mut page.groups {
             group.components.retain(|one| references.name(one.monitor).is_some());

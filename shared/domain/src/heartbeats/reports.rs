@@ -45,6 +45,11 @@ impl HeartbeatState {
     pub const ALL: [Self; 6] =
         [Self::New, Self::OnTime, Self::RunningLong, Self::Late, Self::Failed, Self::Paused];
 
+    /// Whether pings are expected: not before the first one, nor while the heartbeat is paused.
+    pub const fn is_monitored(self) -> bool {
+        !matches!(self, Self::New | Self::Paused)
+    }
+
     /// The value in the API.
     pub const fn as_str(self) -> &'static str {
         match self {

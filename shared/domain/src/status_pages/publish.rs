@@ -40,7 +40,7 @@ pub struct MonitorFacts {
     pub is_monitored: bool,
     /// Minutes between two status checks, as the settings count them; `None` for a heartbeat.
     pub cadence_minutes: Option<u32>,
-    /// How long that is; [`SignedDuration::MAX`] for a heartbeat, which is known to be late when it is.
+    /// How long that is; [`SignedDuration::MAX`] for a heartbeat, whose deadline tells when it is late.
     pub cadence: SignedDuration,
     /// Its active issues.
     pub active: Vec<Fingerprint>,

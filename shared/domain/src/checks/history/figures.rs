@@ -33,9 +33,10 @@ impl CheckCount {
 }
 
 impl Day {
-    /// How many status checks the day had.
+    /// How many status checks, or judged runs of a job, the day had.
     pub(crate) fn check_count(&self) -> CheckCount {
         let checks = u32::try_from(self.completed_automatic()).unwrap_or(u32::MAX);
+        let checks = checks.saturating_sub(self.sums.unjudged);
         CheckCount { checks, failed: checks.saturating_sub(self.sums.up) }
     }
 }

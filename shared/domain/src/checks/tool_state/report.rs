@@ -181,11 +181,13 @@ impl ToolState {
         let retention_days = team.plan.limits().history_retention_days;
         let counted = next.count(closed, check, retention_days, |day| {
             day.counters.add(kind, slot);
-            if let Some(sample) = sample {
-                day.add_sample(sample, slot);
-                if in_maintenance {
-                    day.add_maintenance_sample(sample);
-                }
+            let Some(sample) = sample else {
+                day.sums.unjudged = day.sums.unjudged.saturating_add(1);
+                return;
+            };
+            day.add_sample(sample, slot);
+            if in_maintenance {
+                day.add_maintenance_sample(sample);
             }
         });
         next.forget_future(now);
