@@ -124,7 +124,8 @@ pub(crate) const REPLACE_PING_KEY: Grant = Grant {
 };
 
 /// A ping reads a heartbeat with its state and its team, and saves what it reports, with the issues that open or resolve.
-/// The first one, or one that resumes a heartbeat, also requests publications of status pages. A ping to a slug that is unknown may create its heartbeat.
+/// The first one, or one that resumes a heartbeat, also requests publications of status pages. A ping to a slug that is
+/// unknown may create its heartbeat.
 pub const PING: Grant = Grant {
     get: &[Heartbeats, PingKey, Site],
     batch_get: &[Site, Team],

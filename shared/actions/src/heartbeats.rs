@@ -156,8 +156,8 @@ pub(crate) async fn save_heartbeat(
     // A page shows whether a ping is expected, and maintenance that may be chosen by tags.
     let is_published = state.is_some() || next.tags != before.tags;
     let pages = if is_published { team.status_pages.as_slice() } else { &[] };
-    let state_after = state.as_ref();
-    let update = HeartbeatUpdate { read, next: &next, state: state_after, outbox: &outbox, pages };
+    let outbox = &outbox[..];
+    let update = HeartbeatUpdate { read, next: &next, state: state.as_ref(), outbox, pages };
     let saved = app.store.update_heartbeat(update, now, Audit::Entry(&entry)).await;
     saved.map_err(|error| match next.slug == before.slug {
         true => error.into(),
@@ -167,7 +167,7 @@ pub(crate) async fn save_heartbeat(
     if let Some(timer) = state.timer.filter(|timer| !timer.is_far(now)) {
         enqueue_deadline(app, MonitorRef::from(&next), timer).await;
     }
-    for entry in &outbox {
+    for entry in outbox {
         enqueue_issue(app, team.id, entry.issue.id).await;
     }
     enqueue_publications(app, team.id, pages).await;

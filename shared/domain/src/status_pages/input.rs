@@ -76,8 +76,8 @@ input! {
 input! {
     /// A component as people choose it.
     ComponentInput {
-        /// The component to keep. If omitted, the component that shows the same site or heartbeat is kept or, if there is none, a new one is
-        /// created.
+        /// The component to keep. If omitted, the component that shows the same site or heartbeat is kept or, if there is
+        /// none, a new one is created.
         #[option("-")]
         uuid: Nullable<ComponentId> = ComponentId::RULE;
         /// The name that readers see.
@@ -278,7 +278,8 @@ impl PageEdit {
     }
 }
 
-/// The groups with the ids of their components. A component keeps its id as long as it names it, or shows the same site or heartbeat.
+/// The groups with the ids of their components. A component keeps its id as long as it names it, or shows the same site
+/// or heartbeat.
 fn identified<E: From<PageRefusal>>(
     groups: Vec<GroupInput>,
     page: &StatusPage,
