@@ -48,9 +48,17 @@ async fn apply(scene: &Scene, step: usize) -> Value {
     answer.body["data"].clone()
 }
 
+/// The document of the team. Its lists are in the order of keys: an export has them in the order of ids, which are
+/// random.
 async fn exported(scene: &Scene) -> Value {
     let path = format!("/teams/{}/configuration", scene.owner.team);
-    scene.client().get(&path).await.body["data"].clone()
+    let mut document = scene.client().get(&path).await.body["data"].clone();
+    for list in document.as_object_mut().expect("a document").values_mut() {
+        if let Value::Array(objects) = list {
+            objects.sort_by_key(|object| object["key"].to_string());
+        }
+    }
+    document
 }
 
 #[tokio::test]
