@@ -28,6 +28,7 @@ pub mod source;
 pub mod status_pages;
 pub mod text;
 pub mod time;
+pub mod time_span;
 pub mod time_zone;
 pub mod validation;
 pub mod work;
