@@ -4,8 +4,8 @@
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
     Audit, Channel, ChannelSecret, Delivery, Directory, Email, Heartbeats, Invitation, IssueIndex,
-    PingKey, Publication, Published, Site, StatusPage, Subscription, Team, Teams, Throttle, Token,
-    TokenUse, User,
+    PingKey, Publication, Published, Report, Site, StatusPage, Subscription, Team, Teams, Throttle,
+    Token, TokenUse, User,
 };
 
 /// What every route that knows its callers does, and everything that reading routes do: look up the token and its user,
@@ -17,6 +17,8 @@ pub const EVERY_ROUTE: Grant = Grant {
     update: &[Throttle, TokenUse],
     ..Grant::NONE
 };
+
+pub(crate) const READ_REPORTS: Grant = Grant { get: &[Report], query: &[Report], ..Grant::NONE };
 
 pub(crate) const SAVE_MONITORING: Grant =
     Grant { put: &[Audit, Team], update: &[Delivery, Publication, Team], ..Grant::NONE };

@@ -32,6 +32,7 @@ mod site_groups;
 mod sites;
 mod status_pages;
 mod surface;
+mod team_reports;
 mod teams;
 mod time_zone;
 mod tokens;

@@ -8,7 +8,6 @@ use vedette_domain::checks::history::{Day, HistoryFilter, day_of};
 use vedette_domain::checks::report::{DAYS_MAX, Span};
 use vedette_domain::checks::tool::Tool;
 use vedette_http::access::SiteAccess;
-use vedette_http::days::shown_days;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::validation::{Errors, ValidationError};
@@ -31,7 +30,7 @@ async fn read(
         to: Some(span.to),
         ..HistoryFilter::default()
     };
-    let days = shown_days(&context.app.store, context.caller.now, access.into(), &filter).await?;
+    let days = context.app.store.shown_days(context.caller.now, access.into(), &filter).await?;
     Ok((span, days.into_iter().map(|(_, day)| day).collect()))
 }
 

@@ -20,8 +20,8 @@ use crate::surface::{ApiAudience, Endpoint, Route};
 use crate::{
     audit_log, channels, checks, configuration, events, expectations, grants, heartbeats,
     incidents, invitations, issues, maintenance_calendar, maintenance_windows, me, members,
-    metrics, monitoring, outages, ping_key, reports, site_groups, sites, status_pages, teams,
-    time_zone, tokens, user_time_zone,
+    metrics, monitoring, outages, ping_key, reports, site_groups, sites, status_pages,
+    team_reports, teams, time_zone, tokens, user_time_zone,
 };
 
 /// All routes, in the order of the specification, then those that are additions to it. Each has a name, a path, the
@@ -54,6 +54,7 @@ pub const ROUTES: &[Route] = &[
     post("issues.resolve", "/api/v1/issues/{issue}/resolve", IssuesWrite, Issue(RunChecks, &issues::resolve::handle), &grants::DECIDE_ISSUE),
     post("issues.snooze", "/api/v1/issues/{issue}/snooze", IssuesWrite, Issue(RunChecks, &issues::snooze::handle), &grants::DECIDE_ISSUE),
     post("issues.note", "/api/v1/issues/{issue}/notes", IssuesWrite, Issue(RunChecks, &issues::note::handle), &grants::DECIDE_ISSUE),
+    read("team-reports.get", "/api/v1/teams/{team}/reports/{period}", SitesRead, Team(View, &team_reports::get::handle), &grants::READ_REPORTS),
     get("outages.list", "/api/v1/teams/{team}/outages", IssuesRead, Team(View, &outages::list::handle)),
     read("audit-log.list", "/api/v1/teams/{team}/audit-log", AuditRead, Team(View, &audit_log::list::handle), &grants::READ_AUDIT_LOG),
     get("events.list", "/api/v1/teams/{team}/events", AuditRead, Team(View, &events::list::handle)),

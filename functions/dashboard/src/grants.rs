@@ -3,8 +3,8 @@
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
     Audit, Channel, ChannelSecret, Delivery, Directory, Email, Heartbeats, Invitation, IssueIndex,
-    PingKey, Publication, Published, Session, SignIn, Site, StatusPage, Subscription, Team, Teams,
-    Throttle, Token, TokenUse, User,
+    PingKey, Publication, Published, Report, Session, SignIn, Site, StatusPage, Subscription, Team,
+    Teams, Throttle, Token, TokenUse, User,
 };
 
 /// What pages show. A signed-in user sees what the API shows, the team's channels, members and audit log, and their own
@@ -16,6 +16,7 @@ pub const READ_GRANT: Grant = Grant {
         Heartbeats,
         Invitation,
         Published,
+        Report,
         Session,
         SignIn,
         Site,
@@ -25,8 +26,8 @@ pub const READ_GRANT: Grant = Grant {
     ],
     batch_get: &[Delivery, Site, Team, Token, TokenUse, User],
     query: &[
-        Audit, Channel, Delivery, Directory, Heartbeats, IssueIndex, Session, Site, StatusPage,
-        Team, User,
+        Audit, Channel, Delivery, Directory, Heartbeats, IssueIndex, Report, Session, Site,
+        StatusPage, Team, User,
     ],
     update: &[Throttle],
     ..Grant::NONE

@@ -191,6 +191,7 @@ pub(crate) enum NavTab {
     Heartbeats,
     Issues,
     Events,
+    Reports,
     StatusPages,
     Channels,
     Settings,
@@ -201,11 +202,12 @@ pub(crate) enum NavTab {
 
 impl NavTab {
     /// The tabs below the app bar. The other entries are next to the settings.
-    const TABS: [Self; 7] = [
+    const TABS: [Self; 8] = [
         Self::Sites,
         Self::Heartbeats,
         Self::Issues,
         Self::Events,
+        Self::Reports,
         Self::StatusPages,
         Self::Channels,
         Self::Settings,
@@ -217,6 +219,7 @@ impl NavTab {
             Self::Heartbeats => "Heartbeats",
             Self::Issues => "Issues",
             Self::Events => "Events",
+            Self::Reports => "Reports",
             Self::Settings => "Settings",
             Self::StatusPages => "Status pages",
             Self::Channels => "Channels",
@@ -232,6 +235,7 @@ impl NavTab {
             Self::Heartbeats => format!("/teams/{team}/heartbeats"),
             Self::Issues => format!("/teams/{team}/issues"),
             Self::Events => format!("/teams/{team}/events"),
+            Self::Reports => format!("/teams/{team}/reports"),
             Self::Settings => format!("/teams/{team}/settings"),
             Self::StatusPages => format!("/teams/{team}/status-pages"),
             Self::Channels => format!("/teams/{team}/channels"),

@@ -40,6 +40,7 @@ mod sites;
 mod status_pages;
 mod subscriptions;
 mod surface;
+mod team_reports;
 mod time_zone;
 mod tokens;
 mod user_time_zone;

@@ -16,6 +16,8 @@ use crate::form::FormInput;
 use crate::paging::WantedPage;
 use crate::reports::attached;
 
+pub(crate) use csv::quoted;
+
 /// Shows the outages.
 pub(crate) async fn show(
     context: RequestContext<'_>,

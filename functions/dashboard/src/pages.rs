@@ -18,7 +18,8 @@ use crate::surface::{Endpoint, Function, Page};
 use crate::{
     Dashboard, assets, audit_log, channels, checks, events, heartbeats, issues, layout,
     maintenance, members, names, oidc, outages, plan, reports, settings, setup, sign_in,
-    site_groups, sites, status_pages, subscriptions, time_zone, tokens, user_time_zone,
+    site_groups, sites, status_pages, subscriptions, team_reports, time_zone, tokens,
+    user_time_zone,
 };
 
 /// All pages: name, path, audience, what the page works on with the permission it needs, and the handler. GET shows a
@@ -54,6 +55,9 @@ pub const PAGES: &[Page] = &[
     post("issues.acknowledge-all", "/teams/{team}/issues/acknowledge", Member, Team(RunChecks, &issues::acknowledge_all)),
     get("outages.show", "/teams/{team}/outages", Member, Team(View, &outages::show)),
     get("outages.csv", "/teams/{team}/outages.csv", Member, Team(View, &outages::csv)),
+    get("team-reports.list", "/teams/{team}/reports", Member, Team(View, &team_reports::list)),
+    get("team-reports.show", "/teams/{team}/reports/{period}", Member, Team(View, &team_reports::show)),
+    get("team-reports.csv", "/teams/{team}/reports/{period}/figures.csv", Member, Team(View, &team_reports::csv)),
     get("events.show", link::EVENTS, Member, Team(View, &events::show)),
     get("sites.ask-to-add", "/teams/{team}/sites/new", Member, Team(ManageSites, &sites::new::ask_to_add)),
     post("sites.add", "/teams/{team}/sites", Member, Team(ManageSites, &sites::new::add)),

@@ -16,7 +16,6 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::clock::Pause;
 use vedette_domain::issues::record::Issue;
 use vedette_http::access::SiteAccess;
-use vedette_http::days::shown_days;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
@@ -119,9 +118,9 @@ async fn load(
         to: Some(span.to),
         ..HistoryFilter::default()
     };
-    let (days, issues) =
-        futures::try_join!(shown_days(store, now, access.into(), &filter), async {
-            Ok(store.issues_of_site(access.stored.site.id.partition()).await?)
-        })?;
+    let (days, issues) = futures::try_join!(
+        store.shown_days(now, access.into(), &filter),
+        store.issues_of_site(access.stored.site.id.partition()),
+    )?;
     Ok((days.into_iter().map(|(_, day)| day).collect(), issues))
 }

@@ -3,7 +3,7 @@
 use vedette_store::Grant;
 use vedette_store::keys::Prefix::{
     Audit, Channel, ChannelSecret, Delivery, Directory, Heartbeats, IssueIndex, PolledRun,
-    Publication, Published, Site, StatusPage, Subscription, Team, Teams, Work,
+    Publication, Published, Report, Site, StatusPage, Subscription, Team, Teams, Work,
 };
 
 /// Redelivery reads overdue work, postpones it, and ends on-demand checks that waited too long; these affect no issue.
@@ -13,7 +13,7 @@ pub const REDELIVERY: Grant = Grant {
     batch_get: &[Site, Team],
     query: &[Directory, Site, Teams, Work],
     put: &[Site],
-    update: &[Delivery, Directory, Publication, Site, Subscription, Team],
+    update: &[Delivery, Directory, Publication, Report, Site, Subscription, Team],
     delete: &[Site],
     ..Grant::NONE
 };
@@ -23,11 +23,22 @@ pub const REDELIVERY: Grant = Grant {
 /// that an earlier version stored with the channel, and deletes claims of deleted channels. It publishes status pages,
 /// adds and removes the components that their selectors select, starts the emails to their subscribers, and removes the
 /// incidents and subscribers of deleted ones. It looks at heartbeats whose deadline has passed, and opens their issues.
+/// It makes reports.
 pub const RECONCILE: Grant = Grant {
-    get: &[Publication, Published, Site, StatusPage, Team],
+    get: &[Directory, Publication, Published, Report, Site, StatusPage, Team],
     batch_get: &[Site, Team],
-    query: &[Channel, Delivery, Directory, Heartbeats, IssueIndex, Site, StatusPage, Subscription],
-    put: &[Audit, Channel, ChannelSecret, IssueIndex, Published, Site, StatusPage],
+    query: &[
+        Channel,
+        Delivery,
+        Directory,
+        Heartbeats,
+        IssueIndex,
+        Report,
+        Site,
+        StatusPage,
+        Subscription,
+    ],
+    put: &[Audit, Channel, ChannelSecret, IssueIndex, Published, Report, Site, StatusPage],
     update: &[PolledRun, Publication, Site, Team],
     delete: &[Channel, IssueIndex],
     batch_delete: &[Delivery, IssueIndex, PolledRun, Publication, Site, StatusPage, Subscription],

@@ -2,8 +2,8 @@
 //!
 //! [`redeliver`] sends overdue work again. [`gauge`] tells whether recurring runs happen. [`handle`] syncs the
 //! schedules of a site or a team, or purges a deleted site. [`rebuild_all`] derives timers, schedules and alerts again
-//! every night. It also publishes status pages. [`reconcile`] and [`redeliver_all`] rebuild everything else, and [`drift`] tells what that would
-//! change. [`dispatch`] sends recurring runs that have no schedules of their own. Each may be stopped at any point and
+//! every night. It also publishes status pages, and makes reports. [`reconcile`] and [`redeliver_all`] rebuild everything
+//! else, and [`drift`] tells what that would change. [`dispatch`] sends recurring runs that have no schedules of their own. Each may be stopped at any point and
 //! started again.
 
 mod channels;
@@ -15,6 +15,7 @@ mod publication;
 mod rebuild;
 mod reconcile;
 mod redelivery;
+mod reports;
 mod sync;
 
 use vedette_domain::message::ReconcileMessage;
@@ -59,6 +60,7 @@ pub async fn handle(app: &App, message: &ReconcileMessage) -> Result<(), Reconci
         ReconcileMessage::Deadline { team, heartbeat, due } => {
             deadline::look(app, *team, *heartbeat, *due).await
         }
+        ReconcileMessage::Report(team) => reports::team(app, *team).await,
         ReconcileMessage::Publish { team, page } => {
             Ok(publication::status_page(app, *team, *page).await?)
         }

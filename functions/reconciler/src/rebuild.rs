@@ -55,6 +55,7 @@ pub(crate) async fn timers(
             converted => converted?,
         }
         deadlines(app, id).await?;
+        crate::reports::team(app, id).await?;
     }
     let mut sites = app.store.listed_sites(id).await?.items;
     sites.sort_unstable();

@@ -173,6 +173,11 @@ async fn send(app: &App, work: &[Outstanding]) -> Result<(), ReconcilerError> {
             app.queue.send(&message, Duration::ZERO).await?;
             postpone(app, work, later(PUBLICATION_GRACE)).await?;
         }
+        Owner::Reports(team) => {
+            let message = Message::Reconcile(ReconcileMessage::Report(team));
+            app.queue.send(&message, Duration::ZERO).await?;
+            postpone(app, work, later(RECONCILE_GRACE)).await?;
+        }
         Owner::Mailing(page, incident) => {
             let Some(mailing) = app.store.mailing(page, incident).await? else { return Ok(()) };
             let message = MailRequest::Mailing { team: mailing.team, page, incident };

@@ -9,7 +9,8 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{CheckId, IssueId, Partition, SiteId, TeamId};
 use vedette_domain::sites::settings::Settings;
 use vedette_store::{
-    IssueWithMonitor, SiteWithTools, Store, StoreError, StoredCheck, TeamWithSettings,
+    HistoryAccess, IssueWithMonitor, SiteWithTools, Store, StoreError, StoredCheck,
+    TeamWithSettings,
 };
 
 use crate::AccessError;
@@ -200,4 +201,10 @@ pub struct IssueAccess {
     pub stored: IssueWithMonitor,
     /// The team.
     pub team: TeamWithSettings,
+}
+
+impl<'a> From<&'a SiteAccess> for HistoryAccess<'a> {
+    fn from(SiteAccess { stored, team }: &'a SiteAccess) -> Self {
+        Self { partition: stored.site.id.partition(), tools: &stored.tools, team }
+    }
 }

@@ -20,6 +20,7 @@ pub mod message;
 pub mod monitor;
 pub mod name;
 pub mod rate_limit;
+pub mod reports;
 #[cfg(feature = "schema")]
 pub mod schema;
 pub mod shared_limit;

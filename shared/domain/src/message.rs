@@ -40,7 +40,8 @@ impl Message {
                 | ReconcileMessage::SyncTeam(team)
                 | ReconcileMessage::Publish { team, .. }
                 | ReconcileMessage::Rebuild { team, .. }
-                | ReconcileMessage::Deadline { team, .. },
+                | ReconcileMessage::Deadline { team, .. }
+                | ReconcileMessage::Report(team),
             )
             | Self::Alert(
                 AlertMessage::Issue { team, .. }
@@ -188,6 +189,8 @@ pub enum ReconcileMessage {
         /// The page.
         page: StatusPageId,
     },
+    /// Make the reports of a team that are due.
+    Report(TeamId),
 }
 
 /// Requests that the notifier updates channels.

@@ -4,9 +4,8 @@ use jiff::Timestamp;
 use vedette_domain::checks::check::Check;
 use vedette_domain::checks::history::{HistoryFilter, locate};
 use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
-use vedette_store::Store;
+use vedette_store::{HistoryAccess, Store};
 
-use crate::days::{HistoryAccess, shown_days};
 use crate::error::ApiError;
 use crate::paging::PageRequest;
 use crate::query::Query;
@@ -46,7 +45,7 @@ pub async fn history_page(
     filter: &HistoryFilter,
     page: PageRequest,
 ) -> Result<(Vec<Check>, u64), ApiError> {
-    let days = shown_days(store, now, access, filter).await?;
+    let days = store.shown_days(now, access, filter).await?;
     let days = days.iter().map(|(tool, day)| (*tool, day));
     let located = locate(days, filter, page.offset(), page.limit());
     let checks = match &located.window {

@@ -2,7 +2,6 @@
 
 pub mod access;
 pub mod body;
-pub mod days;
 pub mod error;
 pub mod events;
 pub mod forecast;

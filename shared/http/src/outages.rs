@@ -1,20 +1,19 @@
 //! The outages of a team's sites: which of them a client asks for, and what is known about them.
 
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Deref;
 
 use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan as _};
 use vedette_domain::accounts::account::User;
-use vedette_domain::checks::history::{day_of, day_start};
+use vedette_domain::checks::history::day_start;
 use vedette_domain::checks::report::Span;
-use vedette_domain::id::{IssueId, SiteId, UserId};
+use vedette_domain::id::{SiteId, UserId};
+use vedette_domain::issues::Responder;
 use vedette_domain::issues::outage::{Cause, OutageFigures, OutageRecord};
-use vedette_domain::issues::{Fingerprint, Responder};
 use vedette_domain::sites::selector::Selector;
 use vedette_domain::sites::tag::Tags;
-use vedette_store::{Directory, DirectoryRow, IndexRow, Store, StoreError, TeamWithSettings};
+use vedette_store::{Directory, DirectoryRow, Store, StoreError, TeamWithSettings};
 
 use crate::query::Query;
 use crate::validation::{Errors, ValidationError};
@@ -25,8 +24,8 @@ pub const DAYS_MAX: u16 = 92;
 pub const DAYS_DEFAULT: u16 = 30;
 /// The most outages of a request, the newest ones.
 pub const OUTAGES_MAX: usize = 1_000;
-/// The most records that are read, as an outage may have begun before the days of the request, up to [`DAYS_MAX`] days
-/// earlier. They take about 90 read units on AWS.
+/// The most records that are read, as an outage may have begun before the days of the request. They take about 90 read
+/// units on AWS.
 const READ_MAX: usize = 2 * OUTAGES_MAX;
 
 /// Which outages to show: those that overlap some UTC days.
@@ -86,9 +85,7 @@ impl OutageFilter {
             let texts = [site.name.to_lowercase(), site.url.to_string().to_lowercase()];
             texts.iter().any(|text| text.contains(wanted)) || site.id.to_string() == *wanted
         };
-        let (from, to) = self.period();
-        outage.problem().overlaps(from, to)
-            && self.cause.is_none_or(|cause| cause == outage.cause)
+        self.cause.is_none_or(|cause| cause == outage.cause)
             && self.site.as_ref().is_none_or(matches)
     }
 }
@@ -133,34 +130,15 @@ impl Outages {
         now: Timestamp,
     ) -> Result<Self, StoreError> {
         let (from, to) = filter.period();
-        let earliest = day_start(filter.span.from.saturating_sub(i64::from(DAYS_MAX).days()));
-        let (directory, trouble, stored) = futures::try_join!(
-            directory,
-            store.trouble(team.id()),
-            store.outages(team.id(), (earliest, to), READ_MAX),
-        )?;
-        let is_cut = stored.len() == READ_MAX
-            && stored.last().is_some_and(|oldest| oldest.opened_at >= from);
-        let open = store.issues_with_monitors(open(trouble.issues)).await?;
-        let open = open.values().filter_map(|of| {
-            let outage = OutageRecord::of(&of.issue, of.monitor.id())?;
-            Some(outage.or_ended(of.monitoring_ended_at()))
-        });
-        // What an issue says is newer than its stored record, which does not have the acknowledgement yet.
-        let all: BTreeMap<(Reverse<Timestamp>, IssueId), OutageRecord> = stored
-            .into_iter()
-            .chain(open)
-            .map(|outage| ((Reverse(outage.opened_at), outage.issue), outage))
-            .collect();
+        let (directory, (all, is_cut)) =
+            futures::try_join!(directory, store.outages_within(team, (from, to), READ_MAX, now),)?;
         let selector = filter.selector.as_ref().map(|selector| selector.numbered(&directory.tags));
         let selector = selector.unwrap_or_default();
         let is_selected = |row: &&DirectoryRow| selector.matches(&row.tags);
         let sites: HashMap<SiteId, &DirectoryRow> =
             directory.rows.iter().filter(is_selected).map(|row| (row.id, row)).collect();
-        let retention = team.retention(now);
         let mut found: Vec<_> = all
-            .into_values()
-            .filter(|outage| retention.reaches(day_of(outage.ended_at.unwrap_or(now))))
+            .into_iter()
             .filter_map(|outage| {
                 let site = sites.get(&outage.site)?;
                 filter.admits(&outage, site).then(|| FoundOutage {
@@ -194,11 +172,4 @@ fn people(found: &[FoundOutage]) -> Vec<UserId> {
     let acknowledged = found.iter().filter_map(|found| found.outage.acknowledged);
     let resolved = found.iter().filter_map(|found| found.outage.resolved_by);
     acknowledged.filter_map(|taken| taken.by.member()).chain(resolved).collect()
-}
-
-/// The issues of the outages that are going on, at most [`OUTAGES_MAX`], the newest ones.
-fn open(mut active: Vec<IndexRow>) -> impl Iterator<Item = IssueId> {
-    active.retain(|row| row.fingerprint == Fingerprint::StatusDown);
-    active.sort_by_key(|row| Reverse((row.opened_at, row.id)));
-    active.into_iter().take(OUTAGES_MAX).map(|row| row.id)
 }

@@ -251,6 +251,7 @@ impl Store {
             CopyPart::Partition(keys::audit_partition(id)),
             CopyPart::Partition(keys::status_page_partition(id)),
             CopyPart::Partition(keys::publication_partition(id)),
+            CopyPart::Partition(keys::report_partition(id)),
             CopyPart::Items(pages.iter().flat_map(published_keys).collect()),
             CopyPart::Items(
                 team.team

@@ -6,6 +6,7 @@ mod machine;
 mod opening;
 mod owner;
 mod prefix;
+mod report;
 mod status_page;
 mod subscription;
 
@@ -34,6 +35,9 @@ pub(crate) use opening::{evidence, evidence_prefix, opening, opening_prefix};
 pub use owner::Owner;
 pub(crate) use owner::owner;
 pub use prefix::Prefix;
+pub(crate) use report::{
+    REPORT, report, report_part, report_part_prefix, report_partition, report_schedule,
+};
 pub(crate) use status_page::{
     STATUS_PAGE, incident, incident_prefix, publication, publication_partition, published,
     status_page, status_page_partition,

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use vedette_domain::checks::history::HistoryFilter;
 use vedette_domain::checks::tool::Tool;
-use vedette_http::days::HistoryAccess;
 use vedette_http::error::ApiError;
 use vedette_http::history::history_page;
 use vedette_http::paging::{self, PageRequest};
@@ -12,6 +11,7 @@ use vedette_http::resource::RunResource;
 use vedette_http::response::Response;
 use vedette_http::validation::Errors;
 use vedette_routing::HeartbeatAccess;
+use vedette_store::HistoryAccess;
 
 use crate::Context;
 

@@ -15,7 +15,6 @@ use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::id::SiteId;
 use vedette_domain::sites::settings::Settings;
 use vedette_http::access::SiteAccess;
-use vedette_http::days::shown_days;
 use vedette_http::error::ApiError;
 use vedette_http::history::{history_page, parse_history};
 use vedette_http::paging::PageRequest;
@@ -189,7 +188,7 @@ impl List<'_> {
         day: Option<Date>,
     ) -> Result<Markup, ApiError> {
         let site = self.access.stored.site.id;
-        let days = shown_days(self.store, self.clock.now, self.access.into(), filter).await?;
+        let days = self.store.shown_days(self.clock.now, self.access.into(), filter).await?;
         let has_checks =
             |day: &Day| Kind::all().any(|kind| filter.admits(kind) && day.counters.count(kind) > 0);
         let dates: BTreeSet<Date> = days

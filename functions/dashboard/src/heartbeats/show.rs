@@ -13,7 +13,6 @@ use vedette_domain::heartbeats::reports::{Awaited, HeartbeatState, Reports};
 use vedette_domain::issues::IssueStatus;
 use vedette_domain::issues::record::Issue;
 use vedette_domain::time::duration;
-use vedette_http::days::HistoryAccess;
 use vedette_http::error::ApiError;
 use vedette_http::history::history_page;
 use vedette_http::paging::PageRequest;
@@ -21,6 +20,7 @@ use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_http::validation::Errors;
 use vedette_routing::HeartbeatAccess;
+use vedette_store::HistoryAccess;
 use vedette_store::StoredHeartbeat;
 
 use super::{address, bars, command, deadline, endings, path, path_of, pill, schedule};

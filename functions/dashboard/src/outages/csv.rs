@@ -44,7 +44,7 @@ fn seconds(duration: SignedDuration) -> String {
 
 /// A text as a field. Spreadsheets take a text that begins with one of these signs for a formula, unless an apostrophe
 /// comes first (OWASP, "CSV Injection").
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let is_formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let text = text.replace('"', "\"\"");
     format!("\"{}{text}\"", if is_formula { "'" } else { "" })

@@ -35,7 +35,6 @@ use vedette_domain::issues::{Problem, Severity};
 use vedette_domain::sites::settings::Settings;
 use vedette_domain::sites::site_state::SiteState;
 use vedette_http::access::SiteAccess;
-use vedette_http::days::shown_days;
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
@@ -181,7 +180,7 @@ impl History {
                 from: Some(span.from),
                 ..HistoryFilter::default()
             };
-            let days = shown_days(store, now, access.into(), &filter).await?;
+            let days = store.shown_days(now, access.into(), &filter).await?;
             Ok::<Vec<_>, ApiError>(days.into_iter().map(|(_, day)| day).collect())
         };
         let retention = access.team.retention(now);

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::checks::evidence::Timing;
 use crate::checks::history::Sample;
-use crate::checks::tool::CheckStatus;
+use crate::checks::tool::{CheckStatus, Tool};
 use crate::expectations::{Expectations, Unmet};
 use crate::id::CheckId;
 
@@ -241,6 +241,20 @@ impl Check {
             has_failed: None,
             in_maintenance: false,
             unmet: Vec::new(),
+        }
+    }
+
+    /// Whether a status check found its site up, or the run of a job succeeded; `None` if the check does not say.
+    pub fn found_up(&self) -> Option<bool> {
+        let result = self.result.as_ref()?;
+        match self.id.tool() {
+            Tool::Status => result["up"].as_bool(),
+            Tool::Heartbeat => match RunOutcome::deserialize(&result["outcome"]).ok()? {
+                RunOutcome::Success => Some(true),
+                RunOutcome::Failure | RunOutcome::Missed => Some(false),
+                RunOutcome::RunningLong | RunOutcome::Log => None,
+            },
+            Tool::Ssl | Tool::Dns | Tool::BrokenLinks | Tool::Performance => None,
         }
     }
 

@@ -27,6 +27,8 @@ pub enum Owner {
     TeamAlerts(TeamId),
     /// A status page that must be published, or was deleted.
     Publication(TeamId, StatusPageId),
+    /// A team whose next report must be made.
+    Reports(TeamId),
     /// What subscribers of a status page still have to be sent about an incident.
     Mailing(StatusPageId, IncidentId),
 }
@@ -65,6 +67,9 @@ pub(crate) fn owner(key: &Key) -> Option<Owner> {
         let incident = IncidentId::parse(key.sk.strip_prefix(MAILING)?)?;
         return Some(Owner::Mailing(StatusPageId::parse(page)?, incident));
     }
+    if let Some(team) = key.pk.strip_prefix(Prefix::Report.as_str()) {
+        return (key.sk == SELF).then_some(Owner::Reports(TeamId::parse(team)?));
+    }
     let team = TeamId::parse(key.pk.strip_prefix(Prefix::Team.as_str())?)?;
     (key.sk == SELF).then_some(Owner::Team(team))
 }
@@ -76,8 +81,8 @@ mod tests {
     use vedette_domain::id::{IssueId, SiteId};
 
     use super::super::{
-        channel_state, day, delivery, mailing, outbox, publication, queued, site, team,
-        team_alerts, team_settings, tool, unchecked_notice,
+        channel_state, day, delivery, mailing, outbox, publication, queued, report_schedule, site,
+        team, team_alerts, team_settings, tool, unchecked_notice,
     };
     use super::*;
 
@@ -112,6 +117,7 @@ mod tests {
         assert_eq!(owner(&publication(team_id, page)), Some(Owner::Publication(team_id, page)));
         let incident = IncidentId(team_id.0);
         assert_eq!(owner(&mailing(page, incident)), Some(Owner::Mailing(page, incident)));
+        assert_eq!(owner(&report_schedule(team_id)), Some(Owner::Reports(team_id)));
         assert_eq!(owner(&team_settings(team_id)), None);
         assert_eq!(owner(&day(partition, Tool::Dns, date(2026, 11, 20))), None);
     }

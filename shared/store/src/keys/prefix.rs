@@ -60,11 +60,13 @@ pub enum Prefix {
     Heartbeats,
     /// The team with a ping key.
     PingKey,
+    /// The reports of a team.
+    Report,
 }
 
 impl Prefix {
     /// All of them.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::Site,
         Self::IssueIndex,
         Self::Directory,
@@ -93,6 +95,7 @@ impl Prefix {
         Self::Subscription,
         Self::Heartbeats,
         Self::PingKey,
+        Self::Report,
     ];
 
     /// The text in the key.
@@ -126,6 +129,7 @@ impl Prefix {
             Self::Subscription => "F#",
             Self::Heartbeats => "HB#",
             Self::PingKey => "PK#",
+            Self::Report => "RP#",
         }
     }
 

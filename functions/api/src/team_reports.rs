@@ -1,0 +1,3 @@
+//! Reports of a team.
+
+pub(crate) mod get;

@@ -1,0 +1,95 @@
+//! The reports of a team for weeks and months: a list, each report as a printable page, and its figures as CSV.
+
+mod csv;
+mod page;
+
+use lambda_http::http::StatusCode;
+use maud::html;
+use vedette_domain::reports::{PeriodFigures, Report, ReportPeriod};
+use vedette_http::error::ApiError;
+use vedette_http::query::Query;
+use vedette_http::response::Response;
+use vedette_store::TeamWithSettings;
+
+use crate::layout::{Heading, NavTab};
+use crate::reports::attached;
+use crate::{RequestContext, layout};
+
+/// Lists the reports, the newest first.
+pub(crate) async fn list(
+    context: RequestContext<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
+    let (id, clock) = (team.id(), context.clock(Some(&team.team)));
+    let reports = context.app.store.reports(id).await?;
+    let content = html! {
+        section.card {
+            @if reports.is_empty() {
+                p.in.quiet {
+                    "There are no reports yet. Vedette makes one on each Monday about the week before, and one on the first day of each month, at 6:00 in " (team.team.zone) "."
+                }
+            } @else {
+                table.t.cards-t {
+                    (layout::columns("Reports, newest first", &["Period", "Days", "Made"]))
+                    tbody {
+                        @for report in &reports {
+                            tr {
+                                td { a href={ "/teams/" (id) "/reports/" (report.period) } { (page::title(report.period)) } }
+                                td { div.only { "Days" } (report.period.days_named()) }
+                                td { div.only { "Made" } (clock.instant(report.made_at)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    };
+    Ok(layout::team_page(
+        context,
+        (&team.team, NavTab::Reports),
+        StatusCode::OK,
+        "Reports",
+        &content,
+    ))
+}
+
+/// Shows a report.
+pub(crate) async fn show(
+    context: RequestContext<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
+    let (figures, before, group) = load(context, &team).await?;
+    let report =
+        Report::of(&figures, before.as_ref(), group.as_deref()).ok_or(ApiError::NotFound)?;
+    let users = context.app.store.users(report.responders()).await?;
+    let title = page::title(report.header.period);
+    let heading = Heading::within(title).below(format!("/teams/{}/reports", team.id()), "Reports");
+    let content = page::page(context, &team, &report, &users);
+    Ok(layout::team_page(context, (&team.team, NavTab::Reports), StatusCode::OK, heading, &content))
+}
+
+/// The figures of each site as CSV.
+pub(crate) async fn csv(
+    context: RequestContext<'_>,
+    team: TeamWithSettings,
+) -> Result<Response, ApiError> {
+    let (figures, _, group) = load(context, &team).await?;
+    let sites = figures.sites(group.as_deref()).ok_or(ApiError::NotFound)?;
+    attached(csv::csv(&sites), &format!("report-{}.csv", figures.header.period))
+}
+
+/// The figures of the period and of the one before, and the group that is asked for.
+async fn load(
+    context: RequestContext<'_>,
+    team: &TeamWithSettings,
+) -> Result<(PeriodFigures, Option<PeriodFigures>, Option<String>), ApiError> {
+    let period = context.parameters.id("period", |text| text.parse::<ReportPeriod>().ok())?;
+    let store = &context.app.store;
+    let (figures, before) = futures::try_join!(
+        store.period_figures(team.id(), period),
+        store.period_figures(team.id(), period.before()),
+    )?;
+    let query = Query::of_form(context.head.uri.query());
+    let group = query.search("group").map(str::to_owned);
+    Ok((figures.ok_or(ApiError::NotFound)?, before, group))
+}

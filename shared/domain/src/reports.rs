@@ -1,0 +1,18 @@
+//! Reports about all sites of a team for a week or a month.
+//!
+//! When a period is over, its [`MonitorFigures`] are counted once and stored, so a [`Report`] does not change later, and
+//! is compared with the period before even if the history no longer has that.
+
+mod content;
+mod figures;
+mod period;
+
+pub use content::{
+    DayLine, ENDS_SOON, Ending, HeartbeatLine, LINES_MAX, LinksLine, OUTAGES_MAX, OutageLine,
+    Report, ResponseLine, ScoreLine, SiteLine, Totals, rounded_up,
+};
+pub use figures::{
+    CheckCounts, CheckedMonitor, CountedParts, DayFigures, MonitorFigures, OUTAGES_KEPT,
+    PeriodFigures, ReportHeader,
+};
+pub use period::{NotAPeriod, ReportPeriod};
