@@ -128,11 +128,12 @@ fn events_of_the_reconciler_hold_maintenance_or_ask_for_redelivery() {
                 ReconcileMessage::SyncTeam(_) => "resync",
                 ReconcileMessage::Rebuild { .. } => "rebuild",
                 ReconcileMessage::Deadline { .. } => "deadline",
+                ReconcileMessage::Report(_) => "report",
                 ReconcileMessage::Publish { .. } => "publish",
             });
         }
     }
-    assert_eq!(kinds, ["sync", "purge", "resync", "rebuild", "publish", "deadline"]);
+    assert_eq!(kinds, ["sync", "purge", "resync", "rebuild", "publish", "deadline", "report"]);
 }
 
 #[test]

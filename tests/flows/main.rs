@@ -47,6 +47,7 @@ mod snapshots;
 mod status_page;
 mod stopped;
 mod subscriptions;
+mod team_reports;
 mod time_zones;
 mod timing;
 mod unchecked;

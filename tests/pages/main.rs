@@ -39,6 +39,7 @@ mod subscriptions;
 mod support;
 mod tab;
 mod tags;
+mod team_reports;
 mod time_zone;
 mod tokens;
 mod unchecked;

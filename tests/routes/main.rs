@@ -29,6 +29,7 @@ mod site_groups;
 mod sites;
 mod status_pages;
 mod support;
+mod team_reports;
 mod teams;
 mod time_zone;
 mod tokens;

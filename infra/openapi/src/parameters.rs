@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use serde_json::{Map, Value, json};
+use vedette_domain::reports::PERIOD_PATTERN;
 use vedette_domain::sites::selector::{SELECTOR_MAX, SELECTOR_PATTERN};
 use vedette_http::paging::{CURSOR_MAX, PAGE_MAX, PER_PAGE_DEFAULT, PER_PAGE_MAX};
 
@@ -45,6 +46,12 @@ pub(crate) fn components() -> Map<String, Value> {
     let hash = json!({ "type": "string", "pattern": "^[0-9a-f]{64}$" });
     let token = in_path("token", "The hash of one of the caller's tokens.", &hash);
     let invitation = in_path("invitation", "The hash of an invitation to the team.", &hash);
+    let period = json!({ "type": "string", "pattern": PERIOD_PATTERN });
+    let period = in_path(
+        "period",
+        "A month, such as `2026-11`, or a week of ISO 8601, such as `2026-W48`. Anything else gets a 404.",
+        &period,
+    );
     let page = integer("page", 1..=PAGE_MAX, 1, "The page of the collection.");
     let per_page = integer(
         "per_page",
@@ -53,8 +60,13 @@ pub(crate) fn components() -> Map<String, Value> {
         "The maximum number of entries \
          on the page.",
     );
-    let others =
-        [("token", token), ("invitation", invitation), ("page", page), ("per_page", per_page)];
+    let others = [
+        ("token", token),
+        ("invitation", invitation),
+        ("period", period),
+        ("page", page),
+        ("per_page", per_page),
+    ];
     let others = others.map(|(name, parameter)| (name.to_owned(), parameter));
     in_paths.into_iter().chain(others).collect()
 }

@@ -22,6 +22,7 @@ mod reports;
 mod site_groups;
 mod sites;
 mod status_pages;
+mod team_reports;
 mod teams;
 mod time_zone;
 mod tokens;
@@ -55,6 +56,7 @@ pub(crate) fn operations(schemas: &mut Schemas) -> Vec<Operation> {
         status_pages::operations,
         incidents::operations,
         outages::operations,
+        team_reports::operations,
         audit_log::operations,
         events::operations,
         tokens::operations,
@@ -87,6 +89,7 @@ pub(crate) fn tags() -> Vec<Value> {
         ("status-pages", "What people outside a team see of its sites and jobs."),
         ("incidents", "What a team tells the readers of a status page about a problem."),
         ("issues", "Problems with sites."),
+        ("team-reports", "Reports about all sites of a team for a week or a month."),
         ("outages", "When sites were down, how long, and why."),
         ("audit-log", "Who changed what in a team."),
         ("events", "Issues that opened and were resolved."),

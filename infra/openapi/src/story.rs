@@ -40,6 +40,7 @@ impl Story {
         story.of_an_issue(&site).await;
         story.of_changes(&site).await;
         story.of_members().await;
+        story.of_a_report().await;
         story
     }
 
@@ -502,6 +503,13 @@ impl Story {
         let hash = invited["data"]["hash"].as_str().unwrap_or_default();
         let of_invitation = [("team", &*team), ("invitation", hash)];
         self.ask("invitations.withdraw", ("gone", "Withdrawn"), &of_invitation, "", None).await;
+    }
+
+    async fn of_a_report(&mut self) {
+        self.scene.end_week().await;
+        let team = self.scene.owner.team.to_string();
+        let of_week = [("team", &*team), ("period", "2026-W47")];
+        self.ask("team-reports.get", ("week", "A week with an outage"), &of_week, "", None).await;
     }
 
     /// Sends a request and keeps it with its answer.

@@ -15,4 +15,4 @@ pub use figures::{
     CheckCounts, CheckedMonitor, CountedParts, DayFigures, MonitorFigures, OUTAGES_KEPT,
     PeriodFigures, ReportHeader,
 };
-pub use period::{NotAPeriod, ReportPeriod};
+pub use period::{NotAPeriod, PERIOD_PATTERN, ReportPeriod};

@@ -15,7 +15,7 @@ use vedette_domain::checks::check::{Finish, ToolResult};
 use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::expectations::OwnershipRecord;
 use vedette_domain::id::{ChannelId, CheckId, SiteId, UserId};
-use vedette_domain::message::Message;
+use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_notifier::send::{OutgoingMessage as Outgoing, SendOutcome, SendReason};
 use vedette_notifier::{Recipient, Transport};
 use vedette_runtime::{Destination, Entropy, TxtRecords};
@@ -148,6 +148,13 @@ impl Scene {
 
     pub(super) fn advance(&self, seconds: i64) {
         self.test.advance(SignedDuration::from_secs(seconds));
+    }
+
+    /// Moves the clock to the next Monday, when the report about the week is made.
+    pub(super) async fn end_week(&self) {
+        self.test.set_clock("2026-11-23T06:00:00Z".parse().expect("a timestamp"));
+        let message = ReconcileMessage::Report(self.owner.team);
+        vedette_reconciler::handle(&self.test.app, &message).await.expect("made");
     }
 
     /// Sends a request to a route.

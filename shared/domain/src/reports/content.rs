@@ -293,12 +293,15 @@ impl Report {
         let zone = &self.header.zone;
         let day = time::day(longest.outage.began_at, self.header.made_at, zone);
         let (down, length) = (rounded_up(self.totals.down), rounded_up(longest.down));
-        let (sites, detail) = (self.sites, &longest.outage.detail);
-        let sites = if sites == 1 { "one site".to_owned() } else { format!("{sites} sites") };
-        Some(format!(
-            "Downtime took {down} across {sites}. The longest outage took {length}: {} on {day} ({detail}).",
-            longest.name
-        ))
+        let (name, detail) = (&longest.name, &longest.outage.detail);
+        let sites =
+            if self.sites == 1 { "one site".to_owned() } else { format!("{} sites", self.sites) };
+        Some(match self.totals.outages {
+            1 => format!("It took {length}: {name} on {day} ({detail})."),
+            count => format!(
+                "The {count} outages took {down} across {sites}. The longest took {length}: {name} on {day} ({detail})."
+            ),
+        })
     }
 
     /// How its figures are counted, and what is missing.

@@ -14,6 +14,9 @@ use crate::time_zone::NamedZone;
 /// checks of the period have ended.
 const MADE_AT_HOUR: i8 = 6;
 
+/// A regular expression that all periods match.
+pub const PERIOD_PATTERN: &str = "^[0-9]{4}-(0[1-9]|1[0-2]|W[0-5][0-9])$";
+
 /// A week from Monday to Sunday, or a calendar month.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]

@@ -1,0 +1,3 @@
+//! `/teams/{team}/reports`.
+
+mod get;
