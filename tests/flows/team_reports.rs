@@ -82,7 +82,7 @@ async fn a_report_that_a_crash_interrupts_is_finished_by_the_next_attempt() {
             faults.forget();
             make(&scene).await;
             let mut found = week(&scene).await;
-            // Ids are drawn anew.
+            // The ids of sites and issues differ.
             for report in [&mut found, &mut expected] {
                 for list in ["outages", "worst_sites", "best_sites"] {
                     for line in report[list].as_array_mut().expect("a list") {

@@ -16,3 +16,6 @@ pub use figures::{
     PeriodFigures, ReportHeader,
 };
 pub use period::{NotAPeriod, PERIOD_PATTERN, ReportPeriod};
+
+#[cfg(test)]
+mod tests;
