@@ -8,7 +8,7 @@ use url::form_urlencoded;
 use vedette_domain::accounts::account::User;
 use vedette_domain::accounts::audit::{
     AUDIT_LIFETIME, Actor, AuditEntry, AuditEvent, ChannelChange, Difference, HeartbeatChange,
-    IncidentChange, IssueDecision, PageChange, WindowChange,
+    IncidentChange, IssueDecision, PageChange, RecipientChange, WindowChange,
 };
 use vedette_domain::alerts::channel::Channel;
 use vedette_domain::alerts::link;
@@ -213,6 +213,9 @@ fn what(
                 }
             }
         },
+        AuditEvent::Recipient { email, reports, change } => {
+            html! { (of_recipient(*change)) " " (called(email)) ", for " bdi { (reports) } }
+        }
         AuditEvent::Incident { page, title, change } => html! {
             (of_incident(*change)) " " (called(title)) " on the status page " (called(page))
         },
@@ -261,6 +264,15 @@ const fn of_page(change: PageChange) -> &'static str {
         PageChange::Added => "Created the status page",
         PageChange::Edited => "Edited the status page",
         PageChange::Removed => "Deleted the status page",
+    }
+}
+
+const fn of_recipient(change: RecipientChange) -> &'static str {
+    match change {
+        RecipientChange::Added => "Added the recipient",
+        RecipientChange::Confirmed => "Confirmed the recipient",
+        RecipientChange::Unsubscribed => "Unsubscribed the recipient",
+        RecipientChange::Removed => "Removed the recipient",
     }
 }
 

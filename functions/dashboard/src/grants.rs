@@ -26,8 +26,19 @@ pub const READ_GRANT: Grant = Grant {
     ],
     batch_get: &[Delivery, Site, Team, Token, TokenUse, User],
     query: &[
-        Audit, Channel, Delivery, Directory, Heartbeats, IssueIndex, Report, Session, Site,
-        StatusPage, Team, User,
+        Audit,
+        Channel,
+        Delivery,
+        Directory,
+        Heartbeats,
+        IssueIndex,
+        Report,
+        Session,
+        Site,
+        StatusPage,
+        Subscription,
+        Team,
+        User,
     ],
     update: &[Throttle],
     ..Grant::NONE
@@ -80,7 +91,7 @@ pub const WRITE_GRANT: Grant = Grant {
 pub const ACCOUNTS_GRANT: Grant = Grant {
     get: &[Email, Invitation, Published, Session, SignIn, Site, Subscription, User],
     batch_get: &[Email, Team, Throttle, Token, TokenUse, User],
-    query: &[Team, User],
+    query: &[Subscription, Team, User],
     put: &[
         Audit,
         Email,
@@ -94,7 +105,7 @@ pub const ACCOUNTS_GRANT: Grant = Grant {
         Token,
         User,
     ],
-    update: &[Email, Team, Throttle, User],
+    update: &[Email, Subscription, Team, Throttle, User],
     delete: &[Invitation, SignIn, Team, Token, TokenUse, User],
     check: &[Team],
     ..Grant::NONE

@@ -1,12 +1,13 @@
-//! Subscriptions to a status page. Readers ask for one with a form, and confirm it on the page that an email links to;
-//! each email after that links to the page that ends it. Nobody learns from these pages who has subscribed: without the
+//! Subscriptions to a status page, for which readers ask with a form, and to reports, for which members of the team add
+//! them. Readers confirm a subscription on the page that an email links to; each email after that links to the page that
+//! ends it. Nobody learns from these pages who has subscribed: without the
 //! key from an email, the answer is the same as if there were no subscription.
 
 use lambda_http::http::StatusCode;
 use maud::{Markup, html};
 use vedette_actions::{ActionError, confirm_subscription, subscribe, unsubscribe};
 use vedette_domain::alerts::link;
-use vedette_domain::id::{StatusPageId, SubscriptionId, TeamId};
+use vedette_domain::id::{ListId, StatusPageId, SubscriptionId, TeamId};
 use vedette_domain::status_pages::{PageAddress, PublishedPage, Subscription, SubscriptionRefusal};
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
@@ -87,15 +88,13 @@ pub(crate) async fn ask_to_confirm(context: RequestContext<'_>) -> Result<Respon
     if opened.subscription.confirmed_at.is_some() {
         return Ok(opened.confirmed(context));
     }
-    let question = html! {
-        "Send updates about incidents of " (opened.name()) " to " (opened.address()) "?"
-    };
+    let question = html! { "Send " (opened.content()) " to " (opened.address()) "?" };
     Ok(layout::form(context, "Confirm your subscription", &question, "Confirm"))
 }
 
 /// Confirms a subscription, once.
 pub(crate) async fn confirm(context: RequestContext<'_>) -> Result<Response, ApiError> {
-    // All confirmations of a page change one counter, and a button may be clicked twice.
+    // All confirmations of a list change one counter, and a button may be clicked twice.
     retry_on_conflict(budget::WRITE, || confirm_once(context)).await
 }
 
@@ -104,7 +103,9 @@ async fn confirm_once(context: RequestContext<'_>) -> Result<Response, ApiError>
     if opened.subscription.confirmed_at.is_none() {
         let now = context.app.clock.now();
         match confirm_subscription(context.app, &opened.subscription, now).await {
-            Err(ActionError::Refused(full @ SubscriptionRefusal::Full)) => {
+            Err(ActionError::Refused(
+                full @ (SubscriptionRefusal::Full | SubscriptionRefusal::ManyRecipients),
+            )) => {
                 let content = html! { p { (full.to_string()) } };
                 let status = StatusCode::CONFLICT;
                 return Ok(layout::page(context, status, "You are not subscribed", &content));
@@ -118,9 +119,7 @@ async fn confirm_once(context: RequestContext<'_>) -> Result<Response, ApiError>
 /// Asks whether to end a subscription.
 pub(crate) async fn ask_to_unsubscribe(context: RequestContext<'_>) -> Result<Response, ApiError> {
     let Some(opened) = Opened::read(context).await? else { return Ok(ended(context)) };
-    let question = html! {
-        "Stop sending updates about incidents of " (opened.name()) " to " (opened.address()) "?"
-    };
+    let question = html! { "Stop sending " (opened.content()) " to " (opened.address()) "?" };
     Ok(layout::form(context, "Unsubscribe", &question, "Unsubscribe"))
 }
 
@@ -138,32 +137,43 @@ pub(crate) async fn end(context: RequestContext<'_>) -> Result<Response, ApiErro
 
 /// The subscription that the link is about, if its key is right.
 async fn keyed(context: RequestContext<'_>) -> Result<Option<Subscription>, ApiError> {
-    let page = context.parameters.id("status_page", StatusPageId::parse)?;
+    let list = context.parameters.id("list", ListId::parse)?;
     let id = context.parameters.id("subscription", SubscriptionId::parse)?;
     let query = Query::parse(context.head.uri.query());
     let key = query.search(link::KEY).unwrap_or_default();
-    let subscription = context.app.store.subscription(page, id).await?;
-    let (now, is_right) = (context.app.clock.now(), |one: &Subscription| one.key.matches(key));
-    let lasts = |one: &Subscription| one.confirmed_at.is_some() || one.is_pending(now);
-    Ok(subscription.filter(|one| is_right(one) && lasts(one)))
+    let subscription = context.app.store.subscription(list, id).await?;
+    let now = context.app.clock.now();
+    Ok(subscription.filter(|one| one.key.matches(key) && one.lasts(now)))
 }
 
 /// A subscription whose key the visitor has.
 struct Opened {
     subscription: Subscription,
-    page: String,
+    /// The name of the page or, for reports, of the team.
+    name: String,
 }
 
 impl Opened {
     /// `None` if it has expired or ended, its page is gone, or the key is wrong.
     async fn read(context: RequestContext<'_>) -> Result<Option<Self>, ApiError> {
         let Some(subscription) = keyed(context).await? else { return Ok(None) };
-        let page = context.app.store.status_page(subscription.team, subscription.page).await?;
-        Ok(page.map(|page| Self { subscription, page: page.name }))
+        let (store, team) = (&context.app.store, subscription.team);
+        let name = match subscription.page() {
+            Some(page) => store.status_page(team, page).await?.map(|page| page.name),
+            None => store.team(team, context.app.clock.now()).await?.map(|team| team.team.name),
+        };
+        Ok(name.map(|name| Self { subscription, name }))
     }
 
-    fn name(&self) -> Markup {
-        html! { b { bdi { (self.page) } } }
+    /// What is sent: `updates about incidents of Meridian`.
+    fn content(&self) -> Markup {
+        html! {
+            @match &self.subscription.reports {
+                Some(reports) => { "the " bdi { (reports.name()) } " of the team" }
+                None => "updates about incidents of",
+            }
+            " " b { bdi { (self.name) } }
+        }
     }
 
     fn address(&self) -> Markup {
@@ -172,8 +182,8 @@ impl Opened {
 
     fn confirmed(&self, context: RequestContext<'_>) -> Response {
         let content = html! {
-            p { "Updates about incidents of " (self.name()) " are sent to " (self.address()) "." }
-            p { "Each of them has a link to unsubscribe." }
+            p { "From now on, " (self.content()) " are sent to " (self.address()) "." }
+            p { "Each of these emails has a link to unsubscribe." }
         };
         layout::page(context, StatusCode::OK, "You are subscribed", &content)
     }
@@ -181,12 +191,12 @@ impl Opened {
 
 fn expired(context: RequestContext<'_>) -> Response {
     let content = html! {
-        p { "The link has expired, or the subscription has ended. To get updates, subscribe again on the status page." }
+        p { "The link has expired, or the subscription has ended. To get updates of a status page, subscribe again there. Reports are sent by a team, which can add your address again." }
     };
     layout::page(context, StatusCode::NOT_FOUND, "You are not subscribed", &content)
 }
 
 fn ended(context: RequestContext<'_>) -> Response {
-    let content = html! { p { "No more updates are sent to your address. If you still get some, open the complete link in one of them." } };
+    let content = html! { p { "No more of these emails are sent to your address. If you still get some, open the complete link in one of them." } };
     layout::page(context, StatusCode::OK, "You are not subscribed", &content)
 }

@@ -1,7 +1,9 @@
-//! The reports of a team for weeks and months: a list, each report as a printable page, and its figures as CSV.
+//! The reports of a team for weeks and months: a list with their recipients, each report as a printable page, and its
+//! figures as CSV.
 
 mod csv;
 mod page;
+pub(crate) mod recipients;
 
 use lambda_http::http::StatusCode;
 use maud::html;
@@ -21,8 +23,14 @@ pub(crate) async fn list(
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
     let (id, clock) = (team.id(), context.clock(Some(&team.team)));
-    let reports = context.app.store.reports(id).await?;
+    let (reports, recipients, groups) = futures::try_join!(
+        context.app.store.reports(id),
+        vedette_actions::recipients(context.app, id),
+        context.app.store.site_groups(id),
+    )?;
+    let groups: Vec<String> = groups.groups.into_iter().map(|group| group.name).collect();
     let content = html! {
+        (layout::notice(context, &recipients::NOTICES))
         section.card {
             @if reports.is_empty() {
                 p.in.quiet {
@@ -43,6 +51,7 @@ pub(crate) async fn list(
                 }
             }
         }
+        (recipients::card(context, &team, &recipients, &groups)?)
     };
     Ok(layout::team_page(
         context,
@@ -64,7 +73,10 @@ pub(crate) async fn show(
     let users = context.app.store.users(report.responders()).await?;
     let title = page::title(report.header.period);
     let heading = Heading::within(title).below(format!("/teams/{}/reports", team.id()), "Reports");
-    let content = page::page(context, &team, &report, &users);
+    let content = html! {
+        (layout::notice(context, &recipients::NOTICES))
+        (page::page(context, &team, &report, &users))
+    };
     Ok(layout::team_page(context, (&team.team, NavTab::Reports), StatusCode::OK, heading, &content))
 }
 

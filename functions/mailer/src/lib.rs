@@ -1,9 +1,10 @@
 //! Transactional emails let their reader in: sign-in links and invitations. Others confirm a subscription to a status
-//! page, or go to its subscribers. A separate function sends them all, which reads nothing from strangers' sites and
+//! page or to reports, or go to its subscribers. A separate function sends them all, which reads nothing from strangers' sites and
 //! receivers. The notifier does read those, so an attacker who breaks into it cannot sign in as somebody else.
 
 mod grants;
 mod mailing;
+mod report;
 mod write;
 
 use vedette_domain::message::MailRequest;
@@ -56,11 +57,15 @@ pub async fn handle(
         MailRequest::Invitation { team, invitation } => {
             write::invitation(app, transport, *team, invitation).await
         }
-        MailRequest::Subscription { team, page, subscription } => {
-            write::subscription(app, transport, *team, *page, *subscription).await
+        MailRequest::Subscription { list, subscription, .. } => {
+            write::subscription(app, transport, *list, *subscription).await
         }
-        MailRequest::Mailing { page, incident, .. } => {
-            mailing::mailing(app, transport, *page, *incident).await
+        MailRequest::Mailing { list, topic, .. } => {
+            mailing::mailing(app, transport, *list, *topic).await
+        }
+        MailRequest::Report { team, period, group, user, asked_at } => {
+            let report = (*team, *period, group.as_deref());
+            write::report(app, transport, report, *user, *asked_at).await
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Sends subscribers of a status page what is new about an incident.
+//! Sends subscribers of a status page what is new about an incident, and recipients a report.
 //!
 //! A mailing goes from one subscriber to the next, and the table has how far it has come. So after a crash, at most one
 //! subscriber gets the same email twice, and it has the same id.
@@ -10,17 +10,18 @@ use tracing::warn;
 use vedette_domain::alerts::link;
 use vedette_domain::alerts::mail::{TransactionalMail, TransactionalMailKind};
 use vedette_domain::checks::limits::LONGEST_DELAY;
-use vedette_domain::id::{IncidentId, StatusPageId};
+use vedette_domain::id::{ListId, StatusPageId};
 use vedette_domain::message::{MailRequest, Message};
 use vedette_domain::status_pages::{
-    IncidentNews, MAILING_LEASE, Mailing, StatusPage, Subscription,
+    IncidentNews, MAILING_LEASE, Mailing, MailingTopic, StatusPage, Subscription,
 };
 use vedette_notifier::send::{OutgoingMessage, SendOutcome, SendReason};
 use vedette_notifier::{Recipient, Transport};
 use vedette_runtime::App;
-use vedette_store::unless_conflict;
+use vedette_store::{Audit, StoreError, unless_conflict};
 
 use crate::MailerError;
+use crate::report::MadeReport;
 use crate::write::RETRY;
 
 /// How many subscriptions are read at once.
@@ -35,11 +36,11 @@ const FAILURES_IN_A_ROW: u32 = 3;
 pub(crate) async fn mailing(
     app: &App,
     transport: &impl Transport,
-    page: StatusPageId,
-    incident: IncidentId,
+    list: ListId,
+    topic: MailingTopic,
 ) -> Result<(), MailerError> {
     let began = app.clock.now();
-    let Some(mailing) = app.store.mailing(page, incident).await? else { return Ok(()) };
+    let Some(mailing) = app.store.mailing(list, topic).await? else { return Ok(()) };
     if mailing.is_leased(began) {
         return Ok(());
     }
@@ -60,27 +61,21 @@ async fn continue_mailing(
     let lease = leased_until(began);
     let leased = Mailing { leased_until: Some(lease), ..mailing.clone() };
     let mut mailing = app.store.save_mailing(&mailing, leased, lease).await?;
-    let (page, incident) = futures::try_join!(
-        app.store.status_page(mailing.team, mailing.page),
-        app.store.incident(mailing.team, mailing.page, mailing.incident),
-    )?;
-    let news = page.as_ref().zip(incident.as_ref());
-    let news = news.and_then(|(page, incident)| Some((page, mailing.news(page, incident, began)?)));
-    let Some((page, (news, written_at))) = news else {
+    let Some((content, written_at)) = Content::read(app, &mailing, began).await? else {
         return Ok(app.store.delete_mailing(&mailing).await?);
     };
     let base = app.service.pages_base().ok_or(MailerError::NoBase)?;
-    let email = |subscriber: &Subscription| email(base, page, subscriber, news.clone());
     let (mut failures, mut waits) = (0, None);
     loop {
-        let next = app.store.subscriptions_after(mailing.page, mailing.after, BATCH).await?;
+        let next = app.store.subscriptions_after(mailing.list, mailing.after, BATCH).await?;
         let Some(last) = next.last() else { break };
         let last = last.id;
         for subscriber in next.iter().filter(|one| one.is_confirmed_by(written_at)) {
+            let Some(email) = content.email(base, subscriber) else { continue };
             if app.clock.now().duration_since(began) >= SENDS_FOR {
                 return pause(app, mailing, Duration::ZERO).await;
             }
-            let failed = match send(app, transport, subscriber, email(subscriber)).await? {
+            let failed = match send(app, transport, subscriber, email).await? {
                 Sent::Waits(after) => return pause(app, mailing, after).await,
                 Sent::Failed(after) => Some(after),
                 Sent::Done => None,
@@ -101,7 +96,7 @@ async fn continue_mailing(
     }
     match waits {
         Some(after) => pause(app, mailing, after).await,
-        None => try_again(app, transport, mailing, began, email).await,
+        None => try_again(app, transport, mailing, began, |one| content.email(base, one)).await,
     }
 }
 
@@ -115,21 +110,21 @@ async fn try_again(
     transport: &impl Transport,
     mut mailing: Mailing,
     began: Timestamp,
-    email: impl Fn(&Subscription) -> OutgoingMessage,
+    email: impl Fn(&Subscription) -> Option<OutgoingMessage>,
 ) -> Result<(), MailerError> {
     let (mut longest, lease) = (Duration::ZERO, leased_until(began));
     while let Some(id) = mailing.next_deferred() {
         if app.clock.now().duration_since(began) >= SENDS_FOR {
             return pause(app, mailing, Duration::ZERO).await;
         }
-        let failed = match app.store.subscription(mailing.page, id).await? {
-            Some(subscriber) => {
-                match send(app, transport, &subscriber, email(&subscriber)).await? {
-                    Sent::Waits(after) => return pause(app, mailing, after).await,
-                    Sent::Failed(after) => Some(after),
-                    Sent::Done => None,
-                }
-            }
+        let subscriber = app.store.subscription(mailing.list, id).await?;
+        let email = subscriber.and_then(|one| Some((email(&one)?, one)));
+        let failed = match email {
+            Some((email, subscriber)) => match send(app, transport, &subscriber, email).await? {
+                Sent::Waits(after) => return pause(app, mailing, after).await,
+                Sent::Failed(after) => Some(after),
+                Sent::Done => None,
+            },
             None => None,
         };
         let next = mailing.clone().tried_again(failed.is_some());
@@ -140,7 +135,7 @@ async fn try_again(
         return pause(app, next, longest).await;
     }
     if !mailing.deferred.is_empty() {
-        warn!(unsent = mailing.deferred.len(), "gave up sending an update to subscribers");
+        warn!(unsent = mailing.deferred.len(), "gave up sending an email to subscribers");
     }
     Ok(app.store.delete_mailing(&mailing).await?)
 }
@@ -171,7 +166,7 @@ async fn send(
         }
         SendOutcome::Gone { why } => {
             warn!(why, "a subscriber's mailbox is gone; ending the subscription");
-            unless_conflict(app.store.delete_subscription(subscriber).await)?;
+            unless_conflict(app.store.delete_subscription(subscriber, Audit::None).await)?;
             Sent::Done
         }
         SendOutcome::Retry { after, why } => {
@@ -192,24 +187,75 @@ async fn pause(app: &App, mailing: Mailing, after: Duration) -> Result<(), Maile
     let resumes = now.saturating_add(after).unwrap_or(Timestamp::MAX);
     let due = leased_until(resumes);
     let paused = Mailing { leased_until: Some(resumes), ..mailing.clone() };
-    let Mailing { team, page, incident, .. } =
-        app.store.save_mailing(&mailing, paused, due).await?;
-    let message = MailRequest::Mailing { team, page, incident };
+    let Mailing { team, list, topic, .. } = app.store.save_mailing(&mailing, paused, due).await?;
+    let message = MailRequest::Mailing { team, list, topic };
     Ok(app.queue.send(&Message::Mail(message), after).await?)
 }
 
-/// The email to a subscriber.
-fn email(
-    base: &str,
-    page: &StatusPage,
-    subscriber: &Subscription,
-    news: IncidentNews,
-) -> OutgoingMessage {
-    let id = format!("{}.{}.{}", news.incident, news.update, subscriber.id);
-    let mail = TransactionalMail {
-        kind: TransactionalMailKind::Incident(news),
-        url: link::status_page(base, &page.address()),
-        unsubscribe_url: Some(link::end_subscription(base, subscriber)),
-    };
-    OutgoingMessage::TransactionalMail { mail, id }
+/// What the emails of a mailing say.
+enum Content {
+    /// What people wrote about an incident.
+    News(Box<StatusPage>, IncidentNews),
+    /// A report.
+    Report(Box<MadeReport>),
+}
+
+impl Content {
+    /// The content, and when it was written; `None` if nobody is sent it any more.
+    async fn read(
+        app: &App,
+        mailing: &Mailing,
+        now: Timestamp,
+    ) -> Result<Option<(Self, Timestamp)>, StoreError> {
+        let team = mailing.team;
+        Ok(match mailing.topic {
+            MailingTopic::Incident(incident) => {
+                let page = StatusPageId(mailing.list.0);
+                let (page, incident) = futures::try_join!(
+                    app.store.status_page(team, page),
+                    app.store.incident(team, page, incident),
+                )?;
+                let read = page.zip(incident);
+                read.and_then(|(page, incident)| {
+                    let (news, at) = mailing.news(&page, &incident, now)?;
+                    Some((Self::News(Box::new(page), news), at))
+                })
+            }
+            MailingTopic::Report(period) => {
+                let made = MadeReport::read(app, team, period).await?;
+                let made = made.filter(|made| !Mailing::is_too_late(made.made_at(), now));
+                made.map(|made| {
+                    let at = made.made_at();
+                    (Self::Report(Box::new(made)), at)
+                })
+            }
+        })
+    }
+
+    /// The email to a subscriber; `None` if they are sent none.
+    fn email(&self, base: &str, subscriber: &Subscription) -> Option<OutgoingMessage> {
+        let unsubscribe_url = Some(link::end_subscription(base, subscriber));
+        let (mail, about) = match self {
+            Self::News(page, news) => {
+                let mail = TransactionalMail {
+                    kind: TransactionalMailKind::Incident(news.clone()),
+                    url: link::status_page(base, &page.address()),
+                    unsubscribe_url,
+                };
+                (mail, format!("{}.{}", news.incident, news.update))
+            }
+            Self::Report(made) => {
+                let period = made.period();
+                let reports = subscriber.reports.as_ref().filter(|reports| reports.has(period))?;
+                let report = made.report(reports.group.as_deref())?;
+                // Without sites, there is nothing to say.
+                if report.sites == 0 {
+                    return None;
+                }
+                (made.mail(base, report, unsubscribe_url), format!("{}.{period}", subscriber.team))
+            }
+        };
+        let id = format!("{about}.{}", subscriber.id);
+        Some(OutgoingMessage::TransactionalMail { mail, id })
+    }
 }

@@ -1,25 +1,30 @@
-//! Sends sign-in links and invitations, and asks readers to confirm a subscription. The secrets that let somebody in are
+//! Sends sign-in links and invitations, asks readers to confirm a subscription, and sends a member the report that they
+//! have requested. The secrets that let somebody in are
 //! created here, so that only the reader of the email has them.
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use tracing::warn;
 use vedette_domain::accounts::invitation::Invitation;
 use vedette_domain::accounts::session::{LINK_LIFETIME, SessionHash, SignInLink};
 use vedette_domain::alerts::link;
 use vedette_domain::alerts::mail::{Asker, TransactionalMail, TransactionalMailKind};
 use vedette_domain::checks::limits::LONGEST_DELAY;
-use vedette_domain::id::{StatusPageId, SubscriptionId, TeamId, UserId};
+use vedette_domain::id::{ListId, SubscriptionId, TeamId, UserId};
 use vedette_domain::message::{MailRequest, Message};
+use vedette_domain::reports::ReportPeriod;
 use vedette_notifier::send::{OutgoingMessage, SendOutcome, SendReason};
 use vedette_notifier::{Recipient, Transport};
 use vedette_runtime::App;
 
 use crate::MailerError;
+use crate::report::MadeReport;
 
 /// When a transactional email that failed is sent again, unless the receiver says when.
 pub(crate) const RETRY: Duration = Duration::from_mins(2);
+/// How long a member waits for a report.
+const REPORT_WANTED_FOR: SignedDuration = SignedDuration::from_hours(24);
 
 /// Sends a user a sign-in link, unless the request is too old.
 pub(crate) async fn sign_in(
@@ -79,29 +84,59 @@ pub(crate) async fn invitation(
     send(app, transport, &mailed.email, mail, hash.0, message).await
 }
 
-/// Asks a reader of a status page to confirm a subscription, unless they have done so or the request has expired.
+/// Asks a reader to confirm a subscription, unless they have done so or the request has expired.
 pub(crate) async fn subscription(
     app: &App,
     transport: &impl Transport,
-    team: TeamId,
-    page: StatusPageId,
+    list: ListId,
     id: SubscriptionId,
 ) -> Result<(), MailerError> {
-    let found =
-        futures::try_join!(app.store.status_page(team, page), app.store.subscription(page, id))?;
-    let (Some(of), Some(subscription)) = found else { return Ok(()) };
-    if !subscription.is_pending(app.clock.now()) {
-        return Ok(());
-    }
+    let (now, read) = (app.clock.now(), app.store.subscription(list, id).await?);
+    let Some(subscription) = read.filter(|one| one.is_pending(now)) else { return Ok(()) };
+    let team = subscription.team;
+    let kind = match (subscription.page(), &subscription.reports) {
+        (None, Some(reports)) => {
+            let Some(of) = app.store.team(team, now).await? else { return Ok(()) };
+            TransactionalMailKind::Recipient { team: of.team.name, reports: reports.clone() }
+        }
+        (Some(page), _) => {
+            let Some(of) = app.store.status_page(team, page).await? else { return Ok(()) };
+            TransactionalMailKind::Subscription { page: of.name }
+        }
+        (None, None) => return Ok(()),
+    };
     let base = app.service.pages_base().ok_or(MailerError::NoBase)?;
     let mail = TransactionalMail {
-        kind: TransactionalMailKind::Subscription { page: of.name },
+        kind,
         url: link::confirm_subscription(base, &subscription),
         unsubscribe_url: None,
     };
     let message_id = format!("{id}.{}", subscription.requested_at.as_millisecond());
-    let message = MailRequest::Subscription { team, page, subscription: id };
+    let message = MailRequest::Subscription { team, list, subscription: id };
     send(app, transport, &subscription.email, mail, message_id, message).await
+}
+
+/// Sends a member a report, unless they asked too long ago.
+pub(crate) async fn report(
+    app: &App,
+    transport: &impl Transport,
+    (team, period, group): (TeamId, ReportPeriod, Option<&str>),
+    user: UserId,
+    asked_at: Timestamp,
+) -> Result<(), MailerError> {
+    if app.clock.now().duration_since(asked_at) >= REPORT_WANTED_FOR {
+        return Ok(());
+    }
+    let (made, user) =
+        futures::try_join!(MadeReport::read(app, team, period), app.store.user(user))?;
+    let (Some(made), Some(user)) = (made, user) else { return Ok(()) };
+    let base = app.service.pages_base().ok_or(MailerError::NoBase)?;
+    let Some(report) = made.report(group) else { return Ok(()) };
+    let mail = made.mail(base, report, None);
+    let id = format!("{team}.{period}.{}.{}", user.id, asked_at.as_millisecond());
+    let group = group.map(str::to_owned);
+    let message = MailRequest::Report { team, period, group, user: user.id, asked_at };
+    send(app, transport, &user.email, mail, id, message).await
 }
 
 /// Sends a transactional email. If it fails, it is sent again, as long as its link would be valid: `message` requests it

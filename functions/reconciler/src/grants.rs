@@ -23,7 +23,7 @@ pub const REDELIVERY: Grant = Grant {
 /// that an earlier version stored with the channel, and deletes claims of deleted channels. It publishes status pages,
 /// adds and removes the components that their selectors select, starts the emails to their subscribers, and removes the
 /// incidents and subscribers of deleted ones. It looks at heartbeats whose deadline has passed, and opens their issues.
-/// It makes reports.
+/// It makes reports, and starts the emails to their recipients.
 pub const RECONCILE: Grant = Grant {
     get: &[Directory, Publication, Published, Report, Site, StatusPage, Team],
     batch_get: &[Site, Team],
@@ -38,7 +38,17 @@ pub const RECONCILE: Grant = Grant {
         StatusPage,
         Subscription,
     ],
-    put: &[Audit, Channel, ChannelSecret, IssueIndex, Published, Report, Site, StatusPage],
+    put: &[
+        Audit,
+        Channel,
+        ChannelSecret,
+        IssueIndex,
+        Published,
+        Report,
+        Site,
+        StatusPage,
+        Subscription,
+    ],
     update: &[PolledRun, Publication, Site, Team],
     delete: &[Channel, IssueIndex],
     batch_delete: &[Delivery, IssueIndex, PolledRun, Publication, Site, StatusPage, Subscription],

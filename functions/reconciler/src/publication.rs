@@ -134,9 +134,9 @@ async fn follow_selector(
 
 /// Sends subscribers what is new, now that they find it on the page.
 async fn enqueue_mailings(app: &App, page: &StatusPage) -> Result<(), StoreError> {
-    let (team, page) = (page.team, page.id);
-    for incident in app.store.mailings(page).await? {
-        let message = MailRequest::Mailing { team, page, incident };
+    let (team, list) = (page.team, page.id.into());
+    for topic in app.store.mailings(page.id).await? {
+        let message = MailRequest::Mailing { team, list, topic };
         app.enqueue_or_leave(Message::Mail(message), Duration::ZERO).await;
     }
     Ok(())

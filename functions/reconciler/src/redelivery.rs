@@ -178,9 +178,9 @@ async fn send(app: &App, work: &[Outstanding]) -> Result<(), ReconcilerError> {
             app.queue.send(&message, Duration::ZERO).await?;
             postpone(app, work, later(RECONCILE_GRACE)).await?;
         }
-        Owner::Mailing(page, incident) => {
-            let Some(mailing) = app.store.mailing(page, incident).await? else { return Ok(()) };
-            let message = MailRequest::Mailing { team: mailing.team, page, incident };
+        Owner::Mailing(list, topic) => {
+            let Some(mailing) = app.store.mailing(list, topic).await? else { return Ok(()) };
+            let message = MailRequest::Mailing { team: mailing.team, list, topic };
             app.queue.send(&Message::Mail(message), Duration::ZERO).await?;
             postpone(app, work, later(MAILING_LEASE)).await?;
         }

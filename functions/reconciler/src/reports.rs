@@ -15,11 +15,12 @@ use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::{MonitorId, Partition, TeamId, Trigger};
 use vedette_domain::issues::outage::OutageRecord;
-use vedette_domain::message::{Message, ReconcileMessage};
+use vedette_domain::message::{MailRequest, Message, ReconcileMessage};
 use vedette_domain::reports::{
     CheckedMonitor, CountedParts, MonitorFigures, ReportHeader, ReportPeriod,
 };
 use vedette_domain::sites::group::SiteGroup;
+use vedette_domain::status_pages::Mailing;
 use vedette_domain::time_span::TimeSpan;
 use vedette_runtime::App;
 use vedette_store::{
@@ -130,8 +131,15 @@ async fn make(
         is_cut,
         zone,
     };
+    // Who is added from now on is sent the next one.
+    let has_recipients = !store.subscriptions_after(id, None, 1).await?.is_empty();
+    let mailing = has_recipients.then(|| Mailing::of_report(id, period));
     // Another process may have saved the same.
-    unless_conflict(store.add_report(id, &report).await)?;
+    unless_conflict(store.add_report(id, &report, mailing.as_ref()).await)?;
+    if let Some(Mailing { team, list, topic, .. }) = mailing {
+        let message = MailRequest::Mailing { team, list, topic };
+        app.enqueue_or_leave(Message::Mail(message), Duration::ZERO).await;
+    }
     Ok(true)
 }
 

@@ -65,6 +65,9 @@ pub use status_pages::{
     create_incident, create_status_page, delete_incident, delete_status_page, edit_incident,
     edit_status_page,
 };
-pub use subscriptions::{confirm_subscription, subscribe, unsubscribe};
+pub use subscriptions::{
+    add_recipient, confirm_subscription, recipients, remove_recipient, send_report, subscribe,
+    unsubscribe,
+};
 pub use time_zone::{change_time_zone, change_user_time_zone};
 pub use tokens::{create_token, revoke_own_token, revoke_token};

@@ -139,7 +139,12 @@ id!(
     ComponentId
 );
 id!(
-    /// A reader's subscription to a status page.
+    /// Readers who are sent the same emails: the subscribers of a status page, whose id it is, or the recipients of the
+    /// reports of a team, whose id it is.
+    ListId
+);
+id!(
+    /// A reader's subscription to a status page or to reports.
     SubscriptionId
 );
 id!(
@@ -373,6 +378,18 @@ fn kind(id: Uuid) -> Option<u16> {
 fn instant(id: Uuid) -> Timestamp {
     let millis = (id.as_u128() >> 80) as i64;
     Timestamp::from_millisecond(millis).unwrap_or(Timestamp::UNIX_EPOCH)
+}
+
+impl From<StatusPageId> for ListId {
+    fn from(page: StatusPageId) -> Self {
+        Self(page.0)
+    }
+}
+
+impl From<TeamId> for ListId {
+    fn from(team: TeamId) -> Self {
+        Self(team.0)
+    }
 }
 
 #[cfg(test)]

@@ -9,10 +9,12 @@ use crate::accounts::session::SessionHash;
 use crate::checks::schedule::TimeScale;
 use crate::checks::tool::{RunReason, Tool};
 use crate::id::{
-    ChannelId, CheckId, HeartbeatId, IncidentId, IssueId, MonitorId, Partition, SiteId,
-    StatusPageId, SubscriptionId, TeamId, Trigger, UserId,
+    ChannelId, CheckId, HeartbeatId, IssueId, ListId, MonitorId, Partition, SiteId, StatusPageId,
+    SubscriptionId, TeamId, Trigger, UserId,
 };
+use crate::reports::ReportPeriod;
 use crate::sites::site::Site;
+use crate::status_pages::MailingTopic;
 
 /// A message to one of the service's queues.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,7 +55,8 @@ impl Message {
             | Self::Mail(
                 MailRequest::Invitation { team, .. }
                 | MailRequest::Subscription { team, .. }
-                | MailRequest::Mailing { team, .. },
+                | MailRequest::Mailing { team, .. }
+                | MailRequest::Report { team, .. },
             ) => team.0,
             Self::Mail(MailRequest::SignIn { user, .. }) => user.0,
         }
@@ -224,7 +227,8 @@ pub enum AlertMessage {
     Rebuild(TeamId),
 }
 
-/// Requests a transactional email, whose link lets its reader in, or emails to the subscribers of a status page.
+/// Requests a transactional email, whose link lets its reader in, or emails to subscribers of a status page and to the
+/// recipients of reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MailRequest {
@@ -242,23 +246,40 @@ pub enum MailRequest {
         /// The hash under which the team lists the invitation.
         invitation: SessionHash,
     },
-    /// Ask a reader of a status page to confirm a subscription.
+    /// Ask a reader to confirm a subscription.
     Subscription {
-        /// The page's team.
+        /// The team.
         team: TeamId,
-        /// The page.
-        page: StatusPageId,
+        /// The list that the subscription is on.
+        #[serde(rename = "page")]
+        list: ListId,
         /// The subscription.
         subscription: SubscriptionId,
     },
-    /// Send the subscribers of a status page what is new about an incident.
+    /// Send readers what is new about an incident, or the report of a period.
     Mailing {
-        /// The page's team.
+        /// The team.
         team: TeamId,
-        /// The page.
-        page: StatusPageId,
-        /// The incident.
-        incident: IncidentId,
+        /// The readers.
+        #[serde(rename = "page")]
+        list: ListId,
+        /// What it is about.
+        #[serde(rename = "incident")]
+        topic: MailingTopic,
+    },
+    /// Send a member a report that they have requested.
+    Report {
+        /// The team.
+        team: TeamId,
+        /// The period.
+        period: ReportPeriod,
+        /// The group that the report is about; `None` for the whole team.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        group: Option<String>,
+        /// The member.
+        user: UserId,
+        /// When they requested it. If that is too long ago, nobody waits for it any more.
+        asked_at: Timestamp,
     },
 }
 

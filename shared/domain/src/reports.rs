@@ -5,6 +5,7 @@
 
 mod content;
 mod figures;
+mod list;
 mod period;
 
 pub use content::{
@@ -15,6 +16,7 @@ pub use figures::{
     CheckCounts, CheckedMonitor, CountedParts, DayFigures, MonitorFigures, OUTAGES_KEPT,
     PeriodFigures, ReportHeader,
 };
+pub use list::{RECIPIENTS_MAX, REPORTS_TO_MEMBER, ReportKind, ReportList};
 pub use period::{NotAPeriod, PERIOD_PATTERN, ReportPeriod};
 
 #[cfg(test)]

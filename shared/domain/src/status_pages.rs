@@ -35,6 +35,6 @@ pub use published::{
 };
 pub use resource::{IncidentResource, StatusPageResource};
 pub use subscription::{
-    IncidentNews, MAILING_LEASE, Mailing, SUBSCRIPTIONS_MAX, SUBSCRIPTIONS_OF_MAILBOX,
-    SUBSCRIPTIONS_OF_PAGE, SUBSCRIPTIONS_OF_SOURCE, Subscription, SubscriptionRefusal,
+    IncidentNews, MAILING_LEASE, Mailing, MailingTopic, SUBSCRIPTIONS_MAX, SUBSCRIPTIONS_OF_LIST,
+    SUBSCRIPTIONS_OF_MAILBOX, SUBSCRIPTIONS_OF_SOURCE, Subscription, SubscriptionRefusal,
 };

@@ -252,6 +252,7 @@ impl Store {
             CopyPart::Partition(keys::status_page_partition(id)),
             CopyPart::Partition(keys::publication_partition(id)),
             CopyPart::Partition(keys::report_partition(id)),
+            CopyPart::Partition(keys::subscription_partition(id.into())),
             CopyPart::Items(pages.iter().flat_map(published_keys).collect()),
             CopyPart::Items(
                 team.team
@@ -262,7 +263,9 @@ impl Store {
             ),
         ];
         parts.extend(
-            pages.iter().map(|page| CopyPart::Partition(keys::subscription_partition(page.id))),
+            pages
+                .iter()
+                .map(|page| CopyPart::Partition(keys::subscription_partition(page.id.into()))),
         );
         let channels: Vec<ChannelId> =
             self.channels(id).await?.iter().map(|channel| channel.id).collect();

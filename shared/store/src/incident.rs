@@ -2,12 +2,12 @@
 
 use jiff::Timestamp;
 use vedette_domain::id::{IncidentId, StatusPageId, TeamId};
-use vedette_domain::status_pages::{INCIDENTS_MAX, PageIncident, StatusPage};
+use vedette_domain::status_pages::{INCIDENTS_MAX, Mailing, PageIncident, StatusPage};
 
 use crate::item::{Stored, item, number, stored};
 use crate::keys;
 use crate::status_page::{want, wanted};
-use crate::subscription::mail_update;
+use crate::subscription::request_mailing;
 use crate::table::{Condition, Range, Sort, Store};
 use crate::{Audit, StoreError};
 
@@ -59,7 +59,8 @@ impl Store {
             .update(&keys::publication(page.team, page.id), counted, room)
             .put(stored, Condition::Absent);
         if page.offers_subscriptions {
-            transaction = mail_update(transaction, page, incident)?;
+            let mailing = Mailing::of(page, incident);
+            transaction = request_mailing(transaction, &mailing, incident.updated_at)?;
         }
         transaction.commit(audit).await
     }
@@ -80,7 +81,8 @@ impl Store {
         let transaction = self.transaction().put(stored, Condition::Rev(read.rev));
         let mut transaction = want(transaction, page.team, page.id, next.updated_at);
         if page.offers_subscriptions && next.updates.len() > read.updates.len() {
-            transaction = mail_update(transaction, page, next)?;
+            let mailing = Mailing::of(page, next);
+            transaction = request_mailing(transaction, &mailing, next.updated_at)?;
         }
         transaction.commit(audit).await
     }

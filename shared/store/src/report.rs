@@ -4,11 +4,13 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use vedette_domain::id::TeamId;
 use vedette_domain::reports::{MonitorFigures, PeriodFigures, ReportHeader, ReportPeriod};
+use vedette_domain::status_pages::Mailing;
 
-use crate::StoreError;
 use crate::item::{Stored, document_item, expiring, item, outstanding, readable, stored};
 use crate::keys;
+use crate::subscription::request_mailing;
 use crate::table::{Condition, Range, Sort, Store};
+use crate::{Audit, StoreError};
 
 stored!(document: ReportHeader, ReportPart);
 
@@ -95,14 +97,25 @@ impl Store {
         self.put(expiring(stored, kept_until(now)), Condition::Absent).await
     }
 
-    /// Saves a report whose parts are complete.
+    /// Saves a report whose parts are complete, and requests the mailing that sends it.
     ///
     /// # Errors
     ///
     /// A conflict when another process has saved it.
-    pub async fn add_report(&self, team: TeamId, report: &ReportHeader) -> Result<(), StoreError> {
-        let stored = document_item(&keys::report(team, report.period), report)?;
-        self.put(expiring(stored, kept_until(report.made_at)), Condition::Absent).await
+    pub async fn add_report(
+        &self,
+        team: TeamId,
+        report: &ReportHeader,
+        mailing: Option<&Mailing>,
+    ) -> Result<(), StoreError> {
+        let (stored, at) =
+            (document_item(&keys::report(team, report.period), report)?, report.made_at);
+        let stored = expiring(stored, kept_until(at));
+        let mut transaction = self.transaction().put(stored, Condition::Absent);
+        if let Some(mailing) = mailing {
+            transaction = request_mailing(transaction, mailing, at)?;
+        }
+        transaction.commit(Audit::None).await
     }
 
     /// Has the reconciler look at the reports of a team at an instant.

@@ -315,7 +315,7 @@ impl Store {
         let pk = keys::status_page_partition(team);
         let sort = Sort::Prefix(keys::incident_prefix(page));
         self.delete_range(Range::new(&pk, sort)).await?;
-        let pk = keys::subscription_partition(page);
+        let pk = keys::subscription_partition(page.into());
         self.delete_range(Range::new(&pk, Sort::All)).await?;
         self.batch_delete(&[keys::publication(team, page)]).await
     }

@@ -1,10 +1,8 @@
-//! Subscriptions to status pages, and what subscribers still have to be sent.
+//! Subscriptions to status pages and reports, and what subscribers still have to be sent.
 
 use jiff::Timestamp;
-use vedette_domain::id::{IncidentId, StatusPageId, SubscriptionId};
-use vedette_domain::status_pages::{
-    Mailing, PUBLICATION_GRACE, PageIncident, SUBSCRIPTIONS_MAX, StatusPage, Subscription,
-};
+use vedette_domain::id::{ListId, StatusPageId, SubscriptionId};
+use vedette_domain::status_pages::{Mailing, MailingTopic, PUBLICATION_GRACE, Subscription};
 
 use crate::item::{Item, Stored, expiring, item, number, outstanding, stored, string};
 use crate::keys;
@@ -14,7 +12,7 @@ use crate::{Audit, StoreError};
 
 stored!(attributes: Subscription, Mailing, Counter);
 
-/// The place, in the transaction that confirms a subscription, of the condition that the page has room for it.
+/// The place, in the transaction that confirms a subscription, of the condition that there is room for it.
 const ROOM: usize = 0;
 
 /// How many readers have confirmed.
@@ -24,18 +22,23 @@ struct Counter {
 }
 
 impl Store {
-    /// A subscription to a page, pending or confirmed.
+    /// A subscription, pending or confirmed.
     pub async fn subscription(
         &self,
-        page: StatusPageId,
+        list: impl Into<ListId>,
         subscription: SubscriptionId,
     ) -> Result<Option<Subscription>, StoreError> {
-        self.get(&keys::subscription(page, subscription)).await?.map(Stored::read).transpose()
+        self.get(&keys::subscription(list.into(), subscription))
+            .await?
+            .map(Stored::read)
+            .transpose()
     }
 
     /// How many readers have subscribed to a page.
     pub async fn subscriptions(&self, page: StatusPageId) -> Result<u32, StoreError> {
-        let Some(found) = self.get(&keys::subscription_count(page)).await? else { return Ok(0) };
+        let Some(found) = self.get(&keys::subscription_count(page.into(), None)).await? else {
+            return Ok(0);
+        };
         Ok(Counter::read(found)?.n)
     }
 
@@ -49,37 +52,44 @@ impl Store {
         &self,
         read: Option<&Subscription>,
         next: &Subscription,
+        audit: Audit<'_>,
     ) -> Result<(), StoreError> {
-        let mut stored = item(&keys::subscription(next.page, next.id), next)?;
+        let mut stored = item(&keys::subscription(next.list, next.id), next)?;
         if next.confirmed_at.is_none() {
             stored = expiring(stored, next.expires_at());
         }
-        self.put(stored, read.map_or(Condition::Absent, unchanged)).await
+        let condition = read.map_or(Condition::Absent, unchanged);
+        self.transaction().put(stored, condition).commit(audit).await
     }
 
     /// Saves that the reader of a pending subscription has confirmed it.
     ///
     /// # Errors
     ///
-    /// A conflict when it has changed since it was read, or the page is gone. If the page has no room for another
-    /// subscription, see [`is_full`].
+    /// A conflict when it has changed since it was read, or the page is gone. If there is no room for another subscription,
+    /// see [`is_full`].
     pub async fn confirm_subscription(
         &self,
         read: &Subscription,
         now: Timestamp,
+        audit: Audit<'_>,
     ) -> Result<(), StoreError> {
         let room = Condition::When(
             "attribute_not_exists(n) OR n < :most",
-            vec![(":most", number(SUBSCRIPTIONS_MAX))],
+            vec![(":most", number(read.room()))],
         );
         let confirmed = Subscription { confirmed_at: Some(now), ..read.clone() };
-        let stored = item(&keys::subscription(read.page, read.id), &confirmed)?;
-        self.transaction()
-            .update(&keys::subscription_count(read.page), counted(1), room)
-            .put(stored, unchanged(read))
-            .check(&keys::status_page(read.team, read.page), Condition::Present)
-            .commit(Audit::None)
-            .await
+        let stored = item(&keys::subscription(read.list, read.id), &confirmed)?;
+        let count = keys::subscription_count(read.list, read.reports.as_ref());
+        let transaction =
+            self.transaction().update(&count, counted(1), room).put(stored, unchanged(read));
+        let transaction = match read.page() {
+            Some(page) => {
+                transaction.check(&keys::status_page(read.team, page), Condition::Present)
+            }
+            None => transaction,
+        };
+        transaction.commit(audit).await
     }
 
     /// Removes a subscription.
@@ -87,44 +97,48 @@ impl Store {
     /// # Errors
     ///
     /// A conflict when it has changed since it was read.
-    pub async fn delete_subscription(&self, read: &Subscription) -> Result<(), StoreError> {
-        let place = keys::subscription(read.page, read.id);
+    pub async fn delete_subscription(
+        &self,
+        read: &Subscription,
+        audit: Audit<'_>,
+    ) -> Result<(), StoreError> {
+        let place = keys::subscription(read.list, read.id);
         let transaction = self.transaction().delete(&place, unchanged(read));
-        let count = keys::subscription_count(read.page);
+        let count = keys::subscription_count(read.list, read.reports.as_ref());
         let transaction = match read.confirmed_at {
             Some(_) => transaction.update(&count, counted(-1), Condition::Present),
             None => transaction,
         };
-        transaction.commit(Audit::None).await
+        transaction.commit(audit).await
     }
 
-    /// The subscriptions of a page after one of them, in the order of their ids, pending ones included.
+    /// The subscriptions of a list after one of them, in the order of their ids, pending ones included.
     pub async fn subscriptions_after(
         &self,
-        page: StatusPageId,
+        list: impl Into<ListId>,
         after: Option<SubscriptionId>,
         limit: usize,
     ) -> Result<Vec<Subscription>, StoreError> {
-        let pk = keys::subscription_partition(page);
+        let pk = keys::subscription_partition(list.into());
         let (from, to) = keys::subscriptions_after(after);
         let next = Range { limit: Some(limit), ..Range::new(&pk, Sort::Between(from, to)) };
         self.query(next).await?.into_iter().map(Stored::read).collect()
     }
 
-    /// The incidents of a page about which subscribers still have to be sent something.
-    pub async fn mailings(&self, page: StatusPageId) -> Result<Vec<IncidentId>, StoreError> {
-        let pk = keys::subscription_partition(page);
+    /// What subscribers of a page still have to be sent something about.
+    pub async fn mailings(&self, page: StatusPageId) -> Result<Vec<MailingTopic>, StoreError> {
+        let pk = keys::subscription_partition(page.into());
         let mailings = self.query(Range::new(&pk, Sort::Prefix(keys::MAILING.to_owned()))).await?;
-        mailings.into_iter().map(|found| Ok(Mailing::read(found)?.incident)).collect()
+        mailings.into_iter().map(|found| Ok(Mailing::read(found)?.topic)).collect()
     }
 
-    /// What subscribers still have to be sent about an incident.
+    /// What subscribers still have to be sent about an incident or a period.
     pub async fn mailing(
         &self,
-        page: StatusPageId,
-        incident: IncidentId,
+        list: ListId,
+        topic: MailingTopic,
     ) -> Result<Option<Mailing>, StoreError> {
-        self.get(&keys::mailing(page, incident)).await?.map(Stored::read).transpose()
+        self.get(&keys::mailing(list, topic)).await?.map(Stored::read).transpose()
     }
 
     /// Saves how far a mailing has come; it is looked at again at `due`. Returns it as it is stored.
@@ -149,34 +163,32 @@ impl Store {
     ///
     /// A conflict when it has changed since it was read: there is a newer update.
     pub async fn delete_mailing(&self, read: &Mailing) -> Result<(), StoreError> {
-        let place = keys::mailing(read.page, read.incident);
+        let place = keys::mailing(read.list, read.topic);
         self.transaction().delete(&place, same_mailing(read)).commit(Audit::None).await
     }
 }
 
-/// Whether a subscription was not confirmed because the page has no room for another.
+/// Whether a subscription was not confirmed because there is no room for another.
 pub fn is_full(error: &StoreError) -> bool {
     error.has_failed(ROOM)
 }
 
-/// Requests that subscribers are sent the newest update of an incident, in the transaction that saves it.
-pub(crate) fn mail_update<'a>(
+/// Requests a mailing, in the transaction that saves at this instant what it is about.
+pub(crate) fn request_mailing<'a>(
     transaction: Transaction<'a>,
-    page: &StatusPage,
-    incident: &PageIncident,
+    mailing: &Mailing,
+    at: Timestamp,
 ) -> Result<Transaction<'a>, StoreError> {
-    let mailing = Mailing::of(page, incident);
-    let at = incident.updated_at;
     let due = at.saturating_add(PUBLICATION_GRACE).unwrap_or(at);
     let is_newer = Condition::When(
         "attribute_not_exists(nth) OR nth < :nth",
         vec![(":nth", number(mailing.update))],
     );
-    Ok(transaction.put(mailing_item(&mailing, due)?, is_newer))
+    Ok(transaction.put(mailing_item(mailing, due)?, is_newer))
 }
 
 fn mailing_item(mailing: &Mailing, due: Timestamp) -> Result<Item, StoreError> {
-    let stored = item(&keys::mailing(mailing.page, mailing.incident), mailing)?;
+    let stored = item(&keys::mailing(mailing.list, mailing.topic), mailing)?;
     Ok(outstanding(stored, keys::team_shard(mailing.team), Some(due)))
 }
 

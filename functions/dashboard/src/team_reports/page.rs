@@ -48,7 +48,7 @@ pub(super) fn page(
                         ", " (report.header.period.days_named())
                     }
                 }
-                (links(team, report))
+                (links(team, report, context.app.service.sends_mail))
             }
             (figures(report))
             (days(report, clock))
@@ -67,8 +67,8 @@ pub(super) fn page(
     }
 }
 
-/// The groups that the report can be narrowed to, and its file.
-fn links(team: &TeamWithSettings, report: &Report) -> Markup {
+/// The groups that the report can be narrowed to, its file, and the button that emails it.
+fn links(team: &TeamWithSettings, report: &Report, sends_mail: bool) -> Markup {
     let address = format!("/teams/{}/reports/{}", team.id(), report.header.period);
     html! {
         div.row.screen {
@@ -87,6 +87,12 @@ fn links(team: &TeamWithSettings, report: &Report) -> Markup {
                 url::form_urlencoded::Serializer::new("?".to_owned()).append_pair("group", group).finish()
             });
             a.btn.s href={ (address) "/figures.csv" (group.unwrap_or_default()) } { "CSV" }
+            @if sends_mail {
+                form method="post" action={ (address) "/send" } {
+                    @if let Some(group) = &report.group { input type="hidden" name="group" value=(group); }
+                    button.s { "Send me this report now" }
+                }
+            }
         }
     }
 }

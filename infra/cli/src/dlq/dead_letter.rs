@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use vedette_domain::message::{
     AlertMessage, CheckMessage, MailRequest, ReconcileMessage, RunOrder,
 };
+use vedette_domain::status_pages::MailingTopic;
 use vedette_domain::time::wire_time_or_null;
 
 use crate::output::moment;
@@ -99,11 +100,19 @@ fn in_words(body: &str) -> (String, Option<String>, Option<String>) {
         let what = match dead_letter {
             MailRequest::SignIn { user, .. } => format!("a link that signs in user {user}"),
             MailRequest::Invitation { team, .. } => format!("an invitation to team {team}"),
-            MailRequest::Subscription { page, .. } => {
-                format!("a link that confirms a subscription to status page {page}")
+            MailRequest::Subscription { list, .. } => {
+                format!("a link that confirms a subscription to {list}")
             }
-            MailRequest::Mailing { page, incident, .. } => {
-                format!("emails about incident {incident} to subscribers of status page {page}")
+            MailRequest::Mailing { list, topic, .. } => match topic {
+                MailingTopic::Incident(incident) => {
+                    format!("emails about incident {incident} to subscribers of status page {list}")
+                }
+                MailingTopic::Report(period) => {
+                    format!("emails with report {period} to recipients of team {list}")
+                }
+            },
+            MailRequest::Report { period, user, .. } => {
+                format!("an email with report {period} to user {user}")
             }
         };
         return (what, None, None);
@@ -127,6 +136,7 @@ fn in_words(body: &str) -> (String, Option<String>, Option<String>) {
         Ok(ReconcileMessage::Publish { page, .. }) => {
             (format!("publication of status page {page}"), None, None)
         }
+        Ok(ReconcileMessage::Report(team)) => (format!("reports of team {team}"), None, None),
         Err(_) => {
             const EXCERPT_CHARACTERS: usize = 60;
             let start: String = body.chars().take(EXCERPT_CHARACTERS).collect();

@@ -18,7 +18,7 @@ use crate::maintenance::MaintenanceWindow;
 use crate::sites::group::SiteGroups;
 use crate::sites::settings::Settings;
 use crate::sites::site::Site;
-use crate::status_pages::{Component, ComponentChange, PageIncident, StatusPage};
+use crate::status_pages::{Component, ComponentChange, PageIncident, StatusPage, Subscription};
 use crate::time_zone::NamedZone;
 
 /// How long an entry is kept.
@@ -263,6 +263,15 @@ pub enum AuditEvent {
         /// What was done.
         change: ComponentChange,
     },
+    /// A recipient of reports was added, confirmed the address, unsubscribed or was removed.
+    Recipient {
+        /// The address.
+        email: String,
+        /// Which reports, as in `monthly reports`.
+        reports: String,
+        /// What was done.
+        change: RecipientChange,
+    },
     /// Somebody wrote or removed an incident on a status page.
     Incident {
         /// The name of the page.
@@ -352,6 +361,21 @@ pub enum PageChange {
     /// It shows something else, or is somewhere else.
     Edited,
     /// It was removed.
+    Removed,
+}
+
+/// What was done with a recipient of reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum RecipientChange {
+    /// A member added the address.
+    Added,
+    /// Its reader confirmed it.
+    Confirmed,
+    /// Its reader unsubscribed.
+    Unsubscribed,
+    /// A member removed it.
     Removed,
 }
 
@@ -490,6 +514,12 @@ impl AuditEvent {
     /// A component that the selector of a page added or removed.
     pub fn component(page: &StatusPage, of: &Component, change: ComponentChange) -> Self {
         Self::Component { page: page.name.clone(), component: of.id, name: of.name.clone(), change }
+    }
+
+    /// A change of a recipient of reports; `None` if the subscription is one to a status page.
+    pub fn recipient(subscription: &Subscription, change: RecipientChange) -> Option<Self> {
+        let reports = subscription.reports.as_ref()?.name();
+        Some(Self::Recipient { email: subscription.email.clone(), reports, change })
     }
 
     /// A change of an incident.

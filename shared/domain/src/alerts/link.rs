@@ -1,9 +1,12 @@
 //! The paths of the dashboard's pages, and the links to them in alerts.
 
+use url::form_urlencoded;
+
 use super::channel::{Channel, LinkKey};
 use crate::accounts::session::SessionSecret;
 use crate::id::{ChannelId, HeartbeatId, IssueId, SiteId, TeamId};
 use crate::monitor::Monitor;
+use crate::reports::ReportPeriod;
 use crate::status_pages::{PageAddress, Subscription};
 
 /// The path of an issue's page.
@@ -39,14 +42,16 @@ pub const INVITATION: &str = "/join/{secret}";
 pub const DECLINED_INVITATION: &str = "/join/{secret}/decline";
 /// The path of the calendar feed of a team's maintenance windows.
 pub const CALENDAR: &str = "/calendars/{team}/maintenance.ics";
+/// The path of a report of a team.
+pub const REPORT: &str = "/teams/{team}/reports/{period}";
 /// The path of a published status page.
 pub const STATUS_PAGE: &str = "/status/{address}";
 /// The path of the page where readers subscribe to a status page.
 pub const SUBSCRIBE: &str = "/subscribe/{address}";
 /// The path of the page that confirms a subscription.
-pub const CONFIRM_SUBSCRIPTION: &str = "/subscriptions/{status_page}/{subscription}/confirm";
+pub const CONFIRM_SUBSCRIPTION: &str = "/subscriptions/{list}/{subscription}/confirm";
 /// The path of the page that ends a subscription.
-pub const END_SUBSCRIPTION: &str = "/subscriptions/{status_page}/{subscription}/unsubscribe";
+pub const END_SUBSCRIPTION: &str = "/subscriptions/{list}/{subscription}/unsubscribe";
 /// The query parameter with the key of a channel, a subscription or a calendar feed.
 pub const KEY: &str = "key";
 
@@ -89,6 +94,17 @@ pub fn calendar(base: &str, team: TeamId, key: &LinkKey) -> String {
     format!("{base}{}?{KEY}={}", CALENDAR.replace("{team}", &team.to_string()), key.reveal())
 }
 
+/// A report of a team, about all of its sites or about those of a group.
+pub fn report(base: &str, team: TeamId, period: ReportPeriod, group: Option<&str>) -> String {
+    let path = REPORT.replace("{team}", &team.to_string());
+    let path = path.replace("{period}", &period.to_string());
+    let group = group.map(|group| {
+        let mut query = form_urlencoded::Serializer::new("?".to_owned());
+        query.append_pair("group", group).finish()
+    });
+    format!("{base}{path}{}", group.unwrap_or_default())
+}
+
 /// A published status page.
 pub fn status_page(base: &str, address: &PageAddress) -> String {
     format!("{base}{}", STATUS_PAGE.replace("{address}", address.reveal()))
@@ -110,7 +126,7 @@ pub fn end_subscription(base: &str, subscription: &Subscription) -> String {
 }
 
 fn of_subscription(base: &str, path: &str, subscription: &Subscription) -> String {
-    let path = path.replace("{status_page}", &subscription.page.to_string());
+    let path = path.replace("{list}", &subscription.list.to_string());
     let path = path.replace("{subscription}", &subscription.id.to_string());
     format!("{base}{path}?{KEY}={}", subscription.key.reveal())
 }

@@ -3,6 +3,8 @@
 //!
 //! Nothing in it is random: the same input yields the same message, byte for byte.
 
+mod report;
+
 use std::borrow::Cow;
 
 use jiff::Timestamp;
@@ -18,7 +20,10 @@ use super::text::{cut, one_line, paragraphs};
 use super::unlinked::{address, unlinked};
 use super::{Alert, Thread, Tone};
 use crate::accounts::account::User;
+use crate::reports::ReportList;
 use crate::status_pages::IncidentNews;
+
+pub use report::ReportMail;
 
 /// The longest name in a subject, in characters.
 const SUBJECT_NAME: usize = 255;
@@ -77,6 +82,15 @@ pub enum TransactionalMailKind {
         /// The name of the page.
         page: String,
     },
+    /// To confirm an address for reports, for which a member of the team has added it.
+    Recipient {
+        /// The name of the team.
+        team: String,
+        /// Which reports.
+        reports: ReportList,
+    },
+    /// To read a report, which the email summarizes.
+    Report(Box<ReportMail>),
     /// To read about an incident on a status page that the reader has subscribed to.
     Incident(IncidentNews),
 }
@@ -164,6 +178,22 @@ impl TransactionalMailKind {
                 button: "Confirm subscription",
                 otherwise: "Nothing is sent here until you confirm. The link expires in two days. If you do not want updates, ignore this email.".into(),
             },
+            Self::Recipient { team, reports } => Words {
+                subject: "Confirm this address for reports".into(),
+                request: format!(
+                    "The team “{}” wants to send its {} about its websites to this address.",
+                    strangers_name(team),
+                    unlinked(&reports.name())
+                ),
+                button: "Confirm this address",
+                otherwise: "No reports are sent here until you confirm. The link expires in two days. If you do not want them, ignore this email.".into(),
+            },
+            Self::Report(of) => Words {
+                subject: of.subject().into(),
+                request: of.summary(),
+                button: "View the whole report",
+                otherwise: of.report.method().join(" ").into(),
+            },
             Self::Incident(news) => Words {
                 subject: format!(
                     "[{}] {}: {}",
@@ -226,6 +256,12 @@ pub fn message(alert: &Alert, envelope: &Envelope) -> Result<Message, MailError>
 pub fn mail(mail: &TransactionalMail, envelope: &Envelope) -> Result<Message, MailError> {
     let Words { subject, request, button: follow, otherwise } = mail.kind.words();
     let (url, unsubscribe) = (&mail.url, mail.unsubscribe_url.as_deref());
+    if let TransactionalMailKind::Report(of) = &mail.kind {
+        let (plain, html) =
+            (of.plain((follow, url), unsubscribe), of.html((follow, url), unsubscribe));
+        let written = unsubscribable(addressed(envelope, &subject)?, unsubscribe);
+        return Ok(written.multipart(alternatives(plain, html))?);
+    }
     let affected = match &mail.kind {
         TransactionalMailKind::Incident(news) if !news.components.is_empty() => {
             Some(format!("Affects: {}", news.components.join(", ")))

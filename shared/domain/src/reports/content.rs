@@ -25,7 +25,7 @@ pub const ENDS_SOON: SignedDuration = SignedDuration::from_hours(45 * 24);
 const SCORE_CHANGE: u16 = 100;
 
 /// A report about all sites of a team, or about those of a group.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
     /// Its period, and when it was made.
     pub header: ReportHeader,

@@ -1,4 +1,6 @@
-//! Readers who get email about the incidents of a status page.
+//! Readers who get email about the incidents of a status page, or the reports of a team.
+
+use std::fmt;
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -11,25 +13,28 @@ use crate::accounts::email::normalized;
 use crate::accounts::mail_limits::Limit;
 use crate::alerts::channel::LinkKey;
 use crate::checks::limits::LONGEST_DELAY;
-use crate::id::{IncidentId, StatusPageId, SubscriptionId, TeamId};
+use crate::id::{IncidentId, ListId, StatusPageId, SubscriptionId, TeamId};
+use crate::reports::{RECIPIENTS_MAX, ReportList, ReportPeriod};
 
 /// The most confirmed subscriptions of a status page.
 pub const SUBSCRIPTIONS_MAX: u32 = 1_000;
 /// How long the link that confirms a subscription works.
 const SUBSCRIPTION_PENDING_FOR: SignedDuration = SignedDuration::from_hours(48);
 
-/// Subscriptions that one source requests, for all pages together.
+/// Subscriptions that one source requests, for all lists together.
 pub const SUBSCRIPTIONS_OF_SOURCE: Limit =
     Limit { times: 20, window: SignedDuration::from_hours(1) };
-/// Subscriptions that are requested for one page.
-pub const SUBSCRIPTIONS_OF_PAGE: Limit =
+/// Subscriptions that are requested for one list.
+pub const SUBSCRIPTIONS_OF_LIST: Limit =
     Limit { times: 500, window: SignedDuration::from_hours(24) };
-/// Emails that ask a mailbox to confirm a subscription, for all pages together.
+/// Emails that ask a mailbox to confirm a subscription, for all lists together.
 pub const SUBSCRIPTIONS_OF_MAILBOX: Limit =
     Limit { times: 6, window: SignedDuration::from_hours(24) };
 
 /// How long subscribers are sent an update after it was written.
 const MAILED_FOR: SignedDuration = SignedDuration::from_hours(24);
+/// How long recipients are sent a report after it was made.
+const REPORT_MAILED_FOR: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// How long one process may send a mailing before another may continue it. A batch takes less.
 pub const MAILING_LEASE: SignedDuration = SignedDuration::from_mins(2);
 /// How often an email to a subscriber is tried.
@@ -49,20 +54,30 @@ pub enum SubscriptionRefusal {
     /// The page has [`SUBSCRIPTIONS_MAX`] subscribers.
     #[error("A status page has at most {SUBSCRIPTIONS_MAX} subscribers.")]
     Full,
+    /// The report has [`RECIPIENTS_MAX`] recipients.
+    #[error("A report has at most {RECIPIENTS_MAX} recipients.")]
+    ManyRecipients,
+    /// The address was asked too often to confirm a subscription.
+    #[error("too many emails were sent to this address; try again tomorrow")]
+    MailboxAskedOften,
     /// No email can be sent now.
     #[error("the queue of emails does not answer")]
     NotSent,
 }
 
-/// A reader's subscription to the incidents of a status page.
+/// A reader's subscription to the incidents of a status page, or to reports of a team.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subscription {
-    /// Identity, which follows from the address.
+    /// Identity, which follows from the address and the reports.
     pub id: SubscriptionId,
-    /// The page.
-    pub page: StatusPageId,
-    /// The page's team.
+    /// The page or, for reports, the team.
+    #[serde(rename = "page")]
+    pub list: ListId,
+    /// The team.
     pub team: TeamId,
+    /// Which reports; `None` for the incidents of a page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reports: Option<ReportList>,
     /// The reader's address, as they wrote it.
     pub email: String,
     /// The key in the links of the emails to them. Whoever has it reads their email.
@@ -75,15 +90,37 @@ pub struct Subscription {
 }
 
 impl SubscriptionId {
-    /// The subscription of an address. The case of its letters does not matter.
+    /// The subscription of an address to a page. The case of its letters does not matter.
     pub fn of(email: &str) -> Self {
+        Self::digest(&format!("subscription#{}", normalized(email)))
+    }
+
+    /// The subscription of an address to reports.
+    pub fn of_recipient(reports: &ReportList, email: &str) -> Self {
+        Self::digest(&format!("recipient#{}#{}", normalized(email), reports.key()))
+    }
+
+    fn digest(text: &str) -> Self {
         let mut bytes = [0; 16];
-        bytes.copy_from_slice(&Sha256::digest(format!("subscription#{}", normalized(email)))[..16]);
+        bytes.copy_from_slice(&Sha256::digest(text)[..16]);
         Self(Builder::from_random_bytes(bytes).into_uuid())
     }
 }
 
 impl Subscription {
+    /// The page; `None` for reports.
+    pub fn page(&self) -> Option<StatusPageId> {
+        self.reports.is_none().then_some(StatusPageId(self.list.0))
+    }
+
+    /// The most confirmed subscriptions to the same.
+    pub const fn room(&self) -> u32 {
+        match self.reports {
+            Some(_) => RECIPIENTS_MAX,
+            None => SUBSCRIPTIONS_MAX,
+        }
+    }
+
     /// When the link that confirms it stops working.
     pub fn expires_at(&self) -> Timestamp {
         self.requested_at.saturating_add(SUBSCRIPTION_PENDING_FOR).unwrap_or(Timestamp::MAX)
@@ -94,23 +131,57 @@ impl Subscription {
         self.confirmed_at.is_none() && now < self.expires_at()
     }
 
+    /// Whether its reader has confirmed it, or still can.
+    pub fn lasts(&self, now: Timestamp) -> bool {
+        self.confirmed_at.is_some() || self.is_pending(now)
+    }
+
     /// Whether its reader had confirmed it at an instant.
     pub fn is_confirmed_by(&self, at: Timestamp) -> bool {
         self.confirmed_at.is_some_and(|confirmed| confirmed <= at)
     }
 }
 
-/// What subscribers still have to be sent about an incident. A newer update replaces an earlier one: a subscriber who
-/// was not sent that yet gets only the newer one.
+/// What a mailing is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum MailingTopic {
+    /// An incident.
+    Incident(IncidentId),
+    /// The report of a period.
+    Report(ReportPeriod),
+}
+
+impl MailingTopic {
+    /// Reads what [`Display`](fmt::Display) writes.
+    pub fn parse(text: &str) -> Option<Self> {
+        let incident = IncidentId::parse(text).map(Self::Incident);
+        incident.or_else(|| text.parse().ok().map(Self::Report))
+    }
+}
+
+impl fmt::Display for MailingTopic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Incident(incident) => incident.fmt(f),
+            Self::Report(period) => period.fmt(f),
+        }
+    }
+}
+
+/// What subscribers still have to be sent about an incident, or recipients about a period. A newer update replaces an
+/// earlier one: a subscriber who was not sent that yet gets only the newer one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mailing {
-    /// The page's team.
+    /// The team.
     pub team: TeamId,
-    /// The page.
-    pub page: StatusPageId,
-    /// The incident.
-    pub incident: IncidentId,
-    /// Which update is sent, counted from 1.
+    /// The readers.
+    #[serde(rename = "page")]
+    pub list: ListId,
+    /// What it is about.
+    #[serde(rename = "incident")]
+    pub topic: MailingTopic,
+    /// Which update of an incident is sent, counted from 1.
     #[serde(rename = "nth")]
     pub update: u32,
     /// The last subscriber whose turn is over. Subscribers have their turns in the order of their ids.
@@ -158,11 +229,22 @@ pub struct IncidentNews {
 impl Mailing {
     /// What subscribers have to be sent about the last update of an incident.
     pub fn of(page: &StatusPage, incident: &PageIncident) -> Self {
+        let update = u32::try_from(incident.updates.len()).unwrap_or(u32::MAX);
+        let topic = MailingTopic::Incident(incident.id);
+        Self { update, ..Self::new(page.team, page.id.into(), topic) }
+    }
+
+    /// What recipients have to be sent about a period.
+    pub fn of_report(team: TeamId, period: ReportPeriod) -> Self {
+        Self::new(team, team.into(), MailingTopic::Report(period))
+    }
+
+    const fn new(team: TeamId, list: ListId, topic: MailingTopic) -> Self {
         Self {
-            team: page.team,
-            page: page.id,
-            incident: incident.id,
-            update: u32::try_from(incident.updates.len()).unwrap_or(u32::MAX),
+            team,
+            list,
+            topic,
+            update: 1,
             after: None,
             deferred: Vec::new(),
             failed_again: 0,
@@ -207,6 +289,11 @@ impl Mailing {
             components: concerned.map(|one| one.name.clone()).collect(),
         };
         Some((news, update.at))
+    }
+
+    /// Whether nobody is sent a report any more that was made then.
+    pub fn is_too_late(made_at: Timestamp, now: Timestamp) -> bool {
+        now.duration_since(made_at) >= REPORT_MAILED_FOR
     }
 
     /// The mailing after the turn of a subscriber.
@@ -270,16 +357,12 @@ mod tests {
 
     fn mailing() -> Mailing {
         Mailing {
-            team: TeamId(uuid::Uuid::from_u128(2)),
-            page: StatusPageId(uuid::Uuid::from_u128(1)),
-            incident: IncidentId(uuid::Uuid::from_u128(3)),
-            update: 1,
-            after: None,
-            deferred: Vec::new(),
-            failed_again: 0,
-            tries: 0,
-            leased_until: None,
             rev: 1,
+            ..Mailing::new(
+                TeamId(uuid::Uuid::from_u128(2)),
+                ListId(uuid::Uuid::from_u128(1)),
+                MailingTopic::Incident(IncidentId(uuid::Uuid::from_u128(3))),
+            )
         }
     }
 
@@ -297,8 +380,9 @@ mod tests {
         let at = |text: &str| text.parse::<Timestamp>().expect("a timestamp");
         let pending = Subscription {
             id: SubscriptionId::of("kate@example.com"),
-            page: StatusPageId(uuid::Uuid::from_u128(1)),
+            list: ListId(uuid::Uuid::from_u128(1)),
             team: TeamId(uuid::Uuid::from_u128(2)),
+            reports: None,
             email: "kate@example.com".to_owned(),
             key: LinkKey::from_random([7; LinkKey::BYTES]),
             requested_at: at("2026-11-24T00:00:00Z"),

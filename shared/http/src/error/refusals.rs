@@ -186,7 +186,11 @@ impl From<SubscriptionRefusal> for ApiError {
             SubscriptionRefusal::NotSent => {
                 Self::Unavailable("the queue of emails does not answer")
             }
-            SubscriptionRefusal::Full => Self::invalid("subscription", refusal.to_string()),
+            SubscriptionRefusal::Full
+            | SubscriptionRefusal::ManyRecipients
+            | SubscriptionRefusal::MailboxAskedOften => {
+                Self::invalid("subscription", refusal.to_string())
+            }
         }
     }
 }

@@ -1,8 +1,9 @@
 //! What outstanding work belongs to, read from the key of its item.
 
 use vedette_domain::checks::tool::Tool;
-use vedette_domain::id::{ChannelId, IncidentId, Partition, StatusPageId, TeamId};
+use vedette_domain::id::{ChannelId, ListId, Partition, StatusPageId, TeamId};
 use vedette_domain::issues::Fingerprint;
+use vedette_domain::status_pages::MailingTopic;
 
 use super::{Key, MAILING, OUTBOX, Prefix, SELF, TOOL, UNCHECKED_NOTICE};
 
@@ -29,8 +30,8 @@ pub enum Owner {
     Publication(TeamId, StatusPageId),
     /// A team whose next report must be made.
     Reports(TeamId),
-    /// What subscribers of a status page still have to be sent about an incident.
-    Mailing(StatusPageId, IncidentId),
+    /// What subscribers still have to be sent about an incident or a period.
+    Mailing(ListId, MailingTopic),
 }
 
 pub(crate) fn owner(key: &Key) -> Option<Owner> {
@@ -63,9 +64,9 @@ pub(crate) fn owner(key: &Key) -> Option<Owner> {
     if let Some(team) = key.pk.strip_prefix(Prefix::Publication.as_str()) {
         return Some(Owner::Publication(TeamId::parse(team)?, StatusPageId::parse(&key.sk)?));
     }
-    if let Some(page) = key.pk.strip_prefix(Prefix::Subscription.as_str()) {
-        let incident = IncidentId::parse(key.sk.strip_prefix(MAILING)?)?;
-        return Some(Owner::Mailing(StatusPageId::parse(page)?, incident));
+    if let Some(list) = key.pk.strip_prefix(Prefix::Subscription.as_str()) {
+        let topic = MailingTopic::parse(key.sk.strip_prefix(MAILING)?)?;
+        return Some(Owner::Mailing(ListId::parse(list)?, topic));
     }
     if let Some(team) = key.pk.strip_prefix(Prefix::Report.as_str()) {
         return (key.sk == SELF).then_some(Owner::Reports(TeamId::parse(team)?));
@@ -78,7 +79,8 @@ pub(crate) fn owner(key: &Key) -> Option<Owner> {
 mod tests {
     use jiff::Timestamp;
     use jiff::civil::date;
-    use vedette_domain::id::{IssueId, SiteId};
+    use vedette_domain::id::{IncidentId, IssueId, SiteId};
+    use vedette_domain::reports::ReportPeriod;
 
     use super::super::{
         channel_state, day, delivery, mailing, outbox, publication, queued, report_schedule, site,
@@ -115,8 +117,11 @@ mod tests {
         }
         let page = StatusPageId(team_id.0);
         assert_eq!(owner(&publication(team_id, page)), Some(Owner::Publication(team_id, page)));
-        let incident = IncidentId(team_id.0);
-        assert_eq!(owner(&mailing(page, incident)), Some(Owner::Mailing(page, incident)));
+        let month = ReportPeriod::Month(date(2026, 11, 1));
+        for topic in [MailingTopic::Incident(IncidentId(team_id.0)), MailingTopic::Report(month)] {
+            let list = ListId::from(page);
+            assert_eq!(owner(&mailing(list, topic)), Some(Owner::Mailing(list, topic)));
+        }
         assert_eq!(owner(&report_schedule(team_id)), Some(Owner::Reports(team_id)));
         assert_eq!(owner(&team_settings(team_id)), None);
         assert_eq!(owner(&day(partition, Tool::Dns, date(2026, 11, 20))), None);

@@ -1,18 +1,20 @@
-//! Keys of subscriptions to status pages. They are apart from the pages: the process that sends emails to subscribers
-//! cannot change what a team has chosen.
+//! Keys of subscriptions to status pages and reports. They are apart from the pages and the team: the process that sends
+//! emails to subscribers cannot change what a team has chosen.
 
-use vedette_domain::id::{IncidentId, StatusPageId, SubscriptionId};
+use vedette_domain::id::{ListId, SubscriptionId};
+use vedette_domain::reports::ReportList;
+use vedette_domain::status_pages::MailingTopic;
 
 use super::{Key, Prefix, SELF};
 
-/// The part of a page's subscriptions with what subscribers still have to be sent.
+/// The part of a list with what subscribers still have to be sent.
 pub(crate) const MAILING: &str = "M#";
 
-pub(crate) fn subscription_partition(page: StatusPageId) -> String {
-    Prefix::Subscription.key(page)
+pub(crate) fn subscription_partition(list: ListId) -> String {
+    Prefix::Subscription.key(list)
 }
 
-/// The part of a page's subscriptions with the subscriptions themselves.
+/// The part of a list with the subscriptions themselves.
 pub(crate) const SUBSCRIPTION: &str = "S#";
 
 /// The range of the subscriptions after one of them.
@@ -23,16 +25,17 @@ pub(crate) fn subscriptions_after(after: Option<SubscriptionId>) -> (String, Str
 }
 
 /// A subscription of a reader.
-pub(crate) fn subscription(page: StatusPageId, subscription: SubscriptionId) -> Key {
-    Key::new(subscription_partition(page), format!("{SUBSCRIPTION}{subscription}"))
+pub(crate) fn subscription(list: ListId, subscription: SubscriptionId) -> Key {
+    Key::new(subscription_partition(list), format!("{SUBSCRIPTION}{subscription}"))
 }
 
-/// How many readers have subscribed to a page.
-pub(crate) fn subscription_count(page: StatusPageId) -> Key {
-    Key::new(subscription_partition(page), SELF)
+/// How many readers have subscribed to a page or to some reports.
+pub(crate) fn subscription_count(list: ListId, reports: Option<&ReportList>) -> Key {
+    let sort = reports.map_or_else(|| SELF.to_owned(), |of| format!("{SELF}#{}", of.key()));
+    Key::new(subscription_partition(list), sort)
 }
 
-/// What subscribers still have to be sent about an incident.
-pub(crate) fn mailing(page: StatusPageId, incident: IncidentId) -> Key {
-    Key::new(subscription_partition(page), format!("{MAILING}{incident}"))
+/// What subscribers still have to be sent about an incident or a period.
+pub(crate) fn mailing(list: ListId, topic: MailingTopic) -> Key {
+    Key::new(subscription_partition(list), format!("{MAILING}{topic}"))
 }
