@@ -19,6 +19,7 @@ pub mod maintenance;
 pub mod message;
 pub mod monitor;
 pub mod name;
+pub mod objectives;
 pub mod rate_limit;
 #[cfg(feature = "schema")]
 pub mod schema;
