@@ -22,6 +22,7 @@ mod look;
 mod maintenance;
 mod members;
 mod names;
+mod objectives;
 mod oidc;
 mod outages;
 mod pages;

@@ -16,6 +16,7 @@ use vedette_runtime::App;
 use crate::Provider;
 use crate::clock::Clock;
 use crate::session::SignedIn;
+use crate::sites::budgets::GroupBudgets;
 use crate::sites::directories::Directories;
 
 /// During an outage, pages are refreshed after this many seconds if requests cost nothing.
@@ -29,6 +30,7 @@ pub struct Dashboard {
     /// The OpenID provider, if there is one and this process talks to it.
     pub(crate) provider: Option<Provider>,
     pub(crate) directories: Directories,
+    pub(crate) budgets: GroupBudgets,
     /// What this process may reach of the addresses that people type; `None` if nothing.
     outbound: Option<Outbound>,
     guard: OnceLock<Option<SsrfGuard>>,
@@ -43,6 +45,7 @@ impl Default for Dashboard {
         Self {
             provider: None,
             directories: Directories::default(),
+            budgets: GroupBudgets::default(),
             outbound: None,
             guard: OnceLock::new(),
             is_demo: false,

@@ -1,5 +1,6 @@
 //! The pages of sites.
 
+pub(crate) mod budgets;
 pub(crate) mod delete;
 pub(crate) mod directories;
 pub(crate) mod edit;

@@ -245,6 +245,9 @@ fn typed(shape: &InputShape, text: &Value) -> Value {
             InputShape::Minutes(_) | InputShape::Integer(..) | InputShape::Number(_),
             Value::String(digits),
         ) => digits.trim().parse::<u32>().map_or_else(|_| text.clone(), Value::from),
+        (InputShape::Decimal(..), Value::String(number)) => {
+            number.trim().parse::<f64>().map_or_else(|_| text.clone(), Value::from)
+        }
         (InputShape::List { items, .. }, Value::Array(texts)) => {
             texts.iter().map(|text| typed(items, text)).collect()
         }

@@ -111,6 +111,7 @@ pub async fn create_site(
     site: Site,
 ) -> Result<SiteWithTools, SiteError> {
     site.check_texts()?;
+    site.check_objective(&team.team.settings_for(&site)).map_err(SiteRefusal::from)?;
     if site.expectations.post.is_some() {
         app.txt_records.prove(&site).await.map_err(SiteRefusal::PostNotProven)?;
     }

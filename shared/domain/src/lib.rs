@@ -19,6 +19,7 @@ pub mod maintenance;
 pub mod message;
 pub mod monitor;
 pub mod name;
+pub mod objectives;
 pub mod rate_limit;
 pub mod reports;
 #[cfg(feature = "schema")]

@@ -171,6 +171,9 @@ fn values(shape: &InputShape, or_blank: bool) -> Value {
         InputShape::Integer(min, max) => {
             json!({ "type": "integer", "minimum": min, "maximum": max })
         }
+        InputShape::Decimal(min, max) => {
+            json!({ "type": "number", "minimum": min, "maximum": max })
+        }
         InputShape::Flag => json!({ "type": "boolean" }),
         InputShape::Number(values) => json!({ "type": "integer", "enum": values }),
         InputShape::Choice(values) => json!({ "type": "string", "enum": values }),

@@ -9,6 +9,7 @@ mod gzip;
 mod header;
 pub mod history;
 pub mod isolation;
+pub mod objectives;
 pub mod outages;
 pub mod paging;
 pub mod path;

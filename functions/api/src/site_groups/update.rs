@@ -17,6 +17,7 @@ pub(crate) async fn handle(
     let chosen = SiteGroupsInput::from_json(context.body)?;
     let (app, by) = (context.app, context.caller.by());
     let before = app.store.site_groups(team.id()).await?;
+    chosen.check_objectives(&before, &team.settings)?;
     let groups = change_site_groups(app, team.id(), before, chosen, by).await?;
     Ok(ok(&SiteGroupsResource::from(groups)))
 }

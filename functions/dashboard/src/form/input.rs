@@ -147,6 +147,7 @@ impl FormInput {
             InputShape::Text { .. } => self.input(name, "text", label),
             InputShape::Minutes(max) => self.number(name, label, (1, max)),
             InputShape::Integer(min, max) => self.number(name, label, (min, max)),
+            InputShape::Decimal(min, max) => self.decimal(name, label, (min, max)),
             InputShape::Flag => self.tick(name, YES, label),
             InputShape::Choice(ref values) => {
                 let choices: Vec<_> =
@@ -300,6 +301,16 @@ impl FormInput {
         self.labeled(name, label, |described, invalid| {
             html! {
                 input id=(name) type="number" min=(min) max=(max) name=(name)
+                    value=(self.text(name)) aria-describedby=[described] aria-invalid=[invalid];
+            }
+        })
+    }
+
+    /// The same for one that may have decimals.
+    fn decimal(&self, name: &str, label: Label<'_>, (min, max): (f64, f64)) -> Markup {
+        self.labeled(name, label, |described, invalid| {
+            html! {
+                input id=(name) type="number" step="any" min=(min) max=(max) name=(name)
                     value=(self.text(name)) aria-describedby=[described] aria-invalid=[invalid];
             }
         })

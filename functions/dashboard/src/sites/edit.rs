@@ -20,7 +20,7 @@ use super::tags;
 use crate::form::setting::{self, Control};
 use crate::form::{FormInput, Label};
 use crate::layout::{Heading, NavTab};
-use crate::{RequestContext, layout, words};
+use crate::{RequestContext, layout, objectives, words};
 
 /// Where the expected records are in the API's requests.
 const RECORDS: &str = "dns_expected_records";
@@ -125,6 +125,7 @@ fn stored(access: &SiteAccess) -> Result<FormInput, ApiError> {
 /// The input as a request of the API.
 fn request(input: &FormInput, access: &SiteAccess) -> Map<String, Value> {
     let mut request: Value = input.texts(fields()).into();
+    objectives::unless_empty(&mut request);
     if let Some(sent) = input.all(tags::FIELD).next() {
         request[tags::FIELD] = tags::split(sent);
     }
@@ -168,6 +169,7 @@ fn page(
                 div.fields {
                     @for field in fields() {
                         @match field.name {
+                            objectives::FIELD => {}
                             "url" => (input.input(field.name, "url", Label { text: field.label, help })),
                             "notes" => { (tags::control(input)) (input.textarea(field.name, field.label, 4)) },
                             _ => (input.control(field)),
@@ -179,6 +181,7 @@ fn page(
                 (tool_part(access, input, tool, &team))
                 @if tool == Tool::Status { (expectations::part(input, site)) }
             }
+            (objective_part(input))
             (header_part(access, input))
             (records_part(access, input))
             div.row { button.main { "Save" } a.btn href={ "/sites/" (site.id) } { "Cancel" } }
@@ -203,6 +206,16 @@ fn tool_part(access: &SiteAccess, input: &FormInput, tool: Tool, team: &Value) -
                 span.tag { (own) " of " (controls.len()) " overridden" }
             }
             div.fields { @for control in &controls { (control.shown_beside(input, team)) } }
+        }
+    }
+}
+
+fn objective_part(input: &FormInput) -> Markup {
+    html! {
+        details.card.part open[input.is_wrong_below(objectives::FIELD)] {
+            summary { h2 { "Objective" } }
+            p.in.quiet.small { "How much of a period the site should be up. Its page shows how much downtime that leaves." }
+            div.fields { (objectives::controls(input, objectives::FIELD)) }
         }
     }
 }

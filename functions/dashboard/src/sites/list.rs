@@ -32,6 +32,7 @@ use vedette_domain::sites::settings::Settings;
 use vedette_domain::sites::site_state::SiteState;
 use vedette_domain::sites::site_url::SiteUrl;
 use vedette_http::error::ApiError;
+use vedette_http::objectives::BudgetOf;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_http::validation::Errors;
@@ -149,6 +150,8 @@ pub(crate) async fn list(
     sites.retain(|site| is_selected(site.row));
     let retention = team.retention(caller.now);
     let shown_groups = if tag_filter.is_set() { &SiteGroups::default() } else { &saved };
+    let (budgets, known) = (&context.dashboard.budgets, (&*directory, &*active));
+    let budgets = budgets.read(store, &team, shown_groups, known, caller.now).await?;
     let (found, alerts, groups) = futures::try_join!(
         Found::load(store, &wanted, &sites, (retention, caller.now)),
         Alerts::load(store, active, &directory),
@@ -171,6 +174,8 @@ pub(crate) async fn list(
         alerts: &alerts,
         saved: &saved,
         groups: &groups,
+        budgets: &budgets,
+        cadence_minutes: team.settings.tools.cadence_minutes(Tool::Status),
         selects_all: query.search("selected") == Some("all"),
     };
     let content = html! { (done) (content(&view)) };
@@ -378,6 +383,10 @@ struct SitesView<'a> {
     /// The groups of the team, and their sites, if the list shows them.
     saved: &'a SiteGroups,
     groups: &'a [Members],
+    /// The budgets of those that have objectives, by their names.
+    budgets: &'a BTreeMap<String, BudgetOf>,
+    /// How often the team checks its sites.
+    cadence_minutes: u32,
     /// Whether all sites that match the filter are selected, not only those on the page.
     selects_all: bool,
 }

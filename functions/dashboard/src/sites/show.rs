@@ -36,6 +36,7 @@ use vedette_domain::sites::settings::Settings;
 use vedette_domain::sites::site_state::SiteState;
 use vedette_http::access::SiteAccess;
 use vedette_http::error::ApiError;
+use vedette_http::objectives::BudgetOf;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
 use vedette_http::validation::Errors;
@@ -124,7 +125,9 @@ async fn page(
     let query = Query::parse(context.head.uri.query());
     let range = query.one_of("range", Range::parse, &mut Errors::new()).unwrap_or(Range::Day);
     let span = Span::until(day_of(caller.now), range.days());
-    let history = History::load(&context.app.store, access, span, caller.now).await?;
+    let store = &context.app.store;
+    let history = History::load(store, access, span, caller.now).await?;
+    let budget = BudgetOf::site(store, access, &history.issues, caller.now).await?;
     let view = SiteView {
         access,
         role: caller.role_in(site.team)?,
@@ -135,6 +138,7 @@ async fn page(
         span,
         clock: context.clock(Some(&access.team.team)),
         history: &history,
+        budget,
     };
     let first = match is_first(context) {
         true => first::part(context, access).await?,
@@ -215,6 +219,8 @@ struct SiteView<'a> {
     span: Span,
     clock: Clock<'a>,
     history: &'a History,
+    /// The budget of its objective, if it has one.
+    budget: Option<BudgetOf>,
 }
 
 impl SiteView<'_> {

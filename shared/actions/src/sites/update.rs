@@ -66,6 +66,10 @@ pub async fn save_site(
     if next.listed_texts() > site.listed_texts() {
         next.check_texts()?;
     }
+    // One that the team's own settings have made too fine remains until it or the site's monitoring changes.
+    if next.objective != site.objective || next.overrides != site.overrides {
+        next.check_objective(&access.team.settings_for(&next)).map_err(SiteRefusal::from)?;
+    }
     refuse_unproven(app, site, &next).await?;
     let outbox = outbox(app, access, &next, now).await?;
     let entry = AuditEntry::new(site.team, by, AuditEvent::site(site, &next));

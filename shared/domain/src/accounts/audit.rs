@@ -475,8 +475,12 @@ impl AuditEvent {
     /// A change of the team's groups of sites.
     pub fn site_groups(before: &SiteGroups, after: &SiteGroups) -> Self {
         let document = |groups: &SiteGroups| -> Value {
-            let groups = groups.groups.iter();
-            groups.map(|group| (format!("group {}", group.name), json!(group.selector))).collect()
+            let fields = groups.groups.iter().flat_map(|group| {
+                let name = format!("group {}", group.name);
+                let objective = group.objective.map(|of| (format!("{name}.objective"), json!(of)));
+                [(name, json!(group.selector))].into_iter().chain(objective)
+            });
+            fields.collect()
         };
         Self::SettingsChanged { differences: differences(&document(before), &document(after)) }
     }
@@ -569,6 +573,7 @@ fn chosen(site: &Site) -> Value {
         "tags": site.tags,
         "js_rendered": site.js_rendered,
         "pinned": site.pinned,
+        "objective": site.objective,
         "dns_expected_records": site.expected_records,
         "monitoring_settings": site.overrides,
         "expectations": {

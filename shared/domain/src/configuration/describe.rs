@@ -14,6 +14,7 @@ use crate::expectations::{IssuePolicies, RequestMethod};
 use crate::heartbeats::heartbeat::{DEFAULT_GRACE_MINUTES, Heartbeat, slug_of};
 use crate::heartbeats::schedule::JobSchedule;
 use crate::maintenance::MaintenanceWindow;
+use crate::objectives::Objective;
 use crate::sites::group::SiteGroup;
 use crate::sites::settings::{Settings, TEAM_PATH, own_settings};
 use crate::sites::site::Site;
@@ -132,6 +133,7 @@ pub(super) fn site(site: &Site, plan: Plan) -> Described {
     described.put("tags", &site.tags);
     described.put("js_rendered", site.js_rendered);
     described.put("pinned", site.pinned);
+    described.put("objective", site.objective.map(objective));
     described.put("dns_expected_records", &site.expected_records);
     let mut settings = Described::default();
     settings.put("tools", site.overrides.tools.on_plan(plan));
@@ -217,7 +219,16 @@ pub(super) fn group(group: &SiteGroup) -> Described {
     let mut described = Described::default();
     described.put("name", &group.name);
     described.put("selector", &group.selector);
+    described.put("objective", group.objective.map(objective));
     described
+}
+
+fn objective(objective: Objective) -> Map<String, Value> {
+    let mut described = Described::default();
+    described.put("percentage", objective.percentage);
+    described.put("period", objective.period);
+    described.put("counts_maintenance", objective.counts_maintenance);
+    described.fields
 }
 
 pub(super) fn window(window: &MaintenanceWindow, references: &References) -> Described {

@@ -46,6 +46,8 @@ pub enum InputShape {
     Minutes(u32),
     /// An integer from a minimum to a maximum.
     Integer(u32, u32),
+    /// A number from a minimum to a maximum, which may have decimals.
+    Decimal(f64, f64),
     /// Yes or no.
     Flag,
     /// One of some texts.

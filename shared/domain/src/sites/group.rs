@@ -5,9 +5,12 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::selector::Selector;
+use super::settings::Settings;
+use crate::checks::tool::Tool;
 use crate::configuration::ManagedBy;
 use crate::input::{FieldRule, InputShape, ListRule, ObjectRule, input, line};
-use crate::validation::{Errors, Field};
+use crate::objectives::{Objective, ObjectiveRule};
+use crate::validation::{Errors, Field, ValidationError};
 
 /// The most groups of a team.
 pub const SITE_GROUPS_MAX: usize = 20;
@@ -23,6 +26,10 @@ pub struct SiteGroup {
     /// The tags of its sites.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub selector: Selector,
+    /// How much of a period all of its sites should be up; omitted if there is no objective.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Objective", default))]
+    pub objective: Option<Objective>,
     /// An addition to the specification: the document that manages it; omitted if there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "ManagedBy", default))]
@@ -55,6 +62,9 @@ input! {
         /// The tags of its sites, such as `env:prod, team in (shop,web), !legacy`.
         #[form("Tags")]
         selector: Required<Selector> = Selector::RULE;
+        /// How much of a period all of its sites should be up: the group is down while any of them is. Checks must be
+        /// frequent enough to tell: what it allows is at least two of them long.
+        objective: Nullable<Objective> = ObjectiveRule;
     }
 }
 
@@ -87,6 +97,29 @@ impl FieldRule<Vec<SiteGroupInput>> for GroupsRule {
 }
 
 impl SiteGroupsInput {
+    /// Refuses objectives that checks at the team's cadence cannot tell. Those that groups have already may stay.
+    ///
+    /// # Errors
+    ///
+    /// Each of them.
+    pub fn check_objectives(
+        &self,
+        before: &SiteGroups,
+        team: &Settings,
+    ) -> Result<(), ValidationError> {
+        let cadence = team.tools.cadence_minutes(Tool::Status);
+        let mut errors = Errors::new();
+        for (place, SiteGroupInput { name, objective, .. }) in self.groups.iter().enumerate() {
+            let known = before.groups.iter().find(|group| group.name == *name);
+            let new = objective.filter(|_| known.and_then(|group| group.objective) != *objective);
+            if let Some(Err(refusal)) = new.map(|objective| objective.check_cadence(cadence)) {
+                let field = format!("groups.{place}.objective.percentage");
+                errors.push(&*field, format!("The {field} field {refusal}."));
+            }
+        }
+        errors.finish(Some(()))
+    }
+
     /// The groups after this choice.
     pub fn after(self, before: &SiteGroups) -> SiteGroups {
         let names: BTreeSet<_> = self.groups.iter().map(|group| group.name.clone()).collect();
@@ -99,10 +132,11 @@ impl SiteGroupsInput {
             known.and_then(|group| group.managed_by.clone())
         };
         let groups = self.groups.into_iter();
-        let groups = groups.map(|SiteGroupInput { name, selector }| SiteGroup {
+        let groups = groups.map(|SiteGroupInput { name, selector, objective }| SiteGroup {
             managed_by: managed_by(&name, &selector),
             name,
             selector,
+            objective,
         });
         SiteGroups { rev: before.rev + 1, groups: groups.collect() }
     }

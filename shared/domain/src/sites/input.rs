@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use crate::id::{SiteId, TeamId};
 use crate::input::{FieldRule as _, FlagRule, ListRule, TextKind, TextRule, input, line};
 use crate::name::NAME_MAX;
+use crate::objectives::{Objective, ObjectiveRule};
 use crate::sites::settings::{ExpectedRecords, ExpectedRecordsRule, SiteOverrides};
 use crate::sites::site::{NOTES_MAX, Site};
 use crate::sites::site_url::{SiteUrl, UrlRule};
@@ -40,6 +41,9 @@ input! {
         /// The DNS records that must exist, by type. Null and `{}` clear them; the next check then becomes the
         /// baseline.
         dns_expected_records: Clearable<ExpectedRecords> = ExpectedRecordsRule;
+        /// An addition to the specification: how much of a period the site should be up. Null removes it. Checks must
+        /// be frequent enough to tell: what it allows is at least two of them long.
+        objective: Clearable<Objective> = ObjectiveRule;
         /// Whether the team keeps the site at the top.
         #[form("Keep at the top of lists")]
         pinned: ChangeOnly<bool> = FlagRule;
@@ -80,6 +84,7 @@ impl NewSite {
             js_rendered: self.js_rendered,
             overrides,
             expected_records: self.dns_expected_records.unwrap_or_default(),
+            objective: self.objective,
             ..site
         }
     }
@@ -104,6 +109,7 @@ impl SiteEdit {
             js_rendered: self.js_rendered.unwrap_or(kept.js_rendered),
             pinned: self.pinned.unwrap_or(kept.pinned),
             expected_records: records.unwrap_or(kept.expected_records),
+            objective: self.objective.unwrap_or(kept.objective),
             records: kept.records + u64::from(clears && has_learnt),
             ..kept
         }

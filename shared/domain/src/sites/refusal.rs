@@ -3,7 +3,10 @@
 use std::fmt;
 
 use crate::accounts::access::AccessRefusal;
+use crate::checks::tool::Tool;
 use crate::expectations::NotProven;
+use crate::objectives::Unresolvable;
+use crate::sites::settings::Settings;
 use crate::sites::site::{LISTED_TEXTS_MAX, Site};
 use crate::sites::tag_dictionary::TooManyTags;
 
@@ -33,6 +36,9 @@ pub enum SiteRefusal {
         /// How many bytes they take together.
         taken: usize,
     },
+    /// The checks cannot tell its objective.
+    #[error("The objective.percentage field {0}.")]
+    Objective(#[from] Unresolvable),
     /// The owner of the host has not agreed to POSTs.
     #[error("The method field must not be POST: {0}.")]
     PostNotProven(NotProven),
@@ -78,5 +84,15 @@ impl Site {
         let records: usize = self.expected_records.values().flatten().map(String::len).sum();
         let longest = if notes < records { LongText::ExpectedRecords } else { LongText::Notes };
         Err(SiteRefusal::TextsTooLong { longest, taken })
+    }
+
+    /// Refuses an objective that the checks under these settings of the site cannot tell.
+    ///
+    /// # Errors
+    ///
+    /// The refusal.
+    pub fn check_objective(&self, settings: &Settings) -> Result<(), Unresolvable> {
+        let cadence = settings.tools.cadence_minutes(Tool::Status);
+        self.objective.map_or(Ok(()), |objective| objective.check_cadence(cadence))
     }
 }

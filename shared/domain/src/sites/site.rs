@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::configuration::ManagedBy;
 use crate::expectations::Expectations;
 use crate::id::{SiteId, TeamId};
+use crate::objectives::Objective;
 use crate::sites::settings::{ExpectedRecords, SiteOverrides};
 use crate::sites::site_url::{SiteUrl, may_share_secrets};
 use crate::sites::tag::Tags;
@@ -43,6 +44,9 @@ pub struct Site {
     /// What its status checks expect.
     #[serde(rename = "exp", default, skip_serializing_if = "Expectations::is_unused")]
     pub expectations: Expectations,
+    /// How much of a period it should be up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<Objective>,
     /// The document that manages it, if there is one.
     #[serde(rename = "by", default, skip_serializing_if = "Option::is_none")]
     pub managed_by: Option<ManagedBy>,
@@ -76,6 +80,7 @@ impl Site {
             overrides: SiteOverrides::default(),
             expected_records: ExpectedRecords::new(),
             expectations: Expectations::default(),
+            objective: None,
             managed_by: None,
             records: 0,
             rev: 1,

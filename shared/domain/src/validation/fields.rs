@@ -192,6 +192,18 @@ impl<'a> Field<'a> {
         found
     }
 
+    /// A number.
+    pub fn number(&self, errors: &mut Errors) -> Option<f64> {
+        let value = match self.not_null(errors)? {
+            Value::String(text) if self.is_text => text.trim().parse().ok(),
+            value => value.as_f64(),
+        };
+        if value.is_none() {
+            self.refuse(errors, "must be a number");
+        }
+        value
+    }
+
     /// A string that is the text of one of `options`.
     pub fn one_of<T: Display + Copy>(&self, options: &[T], errors: &mut Errors) -> Option<T> {
         let text = self.not_null(errors)?.as_str().map(str::trim);

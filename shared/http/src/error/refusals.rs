@@ -55,6 +55,7 @@ impl From<SiteRefusal> for ApiError {
                 Self::invalid("url", refusal.to_string())
             }
             SiteRefusal::TooManyTags(_) => Self::invalid("tags", refusal.to_string()),
+            SiteRefusal::Objective(_) => Self::invalid("objective.percentage", refusal.to_string()),
             SiteRefusal::PostNotProven(_) => Self::invalid("method", refusal.to_string()),
             SiteRefusal::TextsTooLong { longest, .. } => {
                 Self::invalid(longest.as_str(), refusal.to_string())

@@ -9,12 +9,14 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::configuration::ManagedBy;
 use vedette_domain::id::{CheckId, SiteId, TeamId};
+use vedette_domain::objectives::Objective;
 use vedette_domain::sites::settings::{IssueSettings, Settings};
 use vedette_domain::sites::site::Site;
 use vedette_domain::sites::tag::Tags;
 use vedette_store::{SiteWithTools, TeamWithSettings};
 
 use super::{CheckResource, Links, wire_time};
+use crate::objectives::BudgetOf;
 
 /// The most that a site may take of a list, in bytes of JSON. A hundred of them, with everything that a Lambda function
 /// adds, stay below its limit of 6 MB.
@@ -40,6 +42,15 @@ pub struct SiteResource {
     #[serde(skip_serializing_if = "Tags::is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>", default))]
     tags: Tags,
+    /// An addition to the specification: how much of a period the site should be up; omitted if there is no objective.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "Objective", default))]
+    objective: Option<Objective>,
+    /// An addition to the specification: what the objective allows and how much of it is used; only where a single site
+    /// is read, and omitted if it has no objective.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "BudgetResource", default))]
+    budget: Option<BudgetResource>,
     /// An addition to the specification: the document that manages it; omitted if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "ManagedBy", default))]
@@ -67,6 +78,33 @@ pub struct SiteResource {
     /// Last change.
     #[serde(serialize_with = "wire_time")]
     updated_at: Timestamp,
+}
+
+/// The downtime that an objective allows.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Budget"))]
+struct BudgetResource {
+    /// What the objective allows in its period, in seconds, rounded down. If the site is younger than the period, it is
+    /// what the objective allows in the age of the site; a calendar month always counts as a whole.
+    allowed_seconds: i64,
+    /// How much of it is used, rounded up.
+    used_seconds: i64,
+    /// What is left; negative if more is used than the objective allows.
+    left_seconds: i64,
+    /// When the period begins.
+    #[serde(serialize_with = "wire_time")]
+    since: Timestamp,
+}
+
+impl From<BudgetOf> for BudgetResource {
+    fn from(BudgetOf { budget, window, .. }: BudgetOf) -> Self {
+        Self {
+            allowed_seconds: budget.allowed_seconds,
+            used_seconds: budget.used_seconds,
+            left_seconds: budget.left(),
+            since: window.from,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -114,6 +152,8 @@ impl SiteResource {
             domain: site.url.domain().to_owned(),
             notes: site.notes.clone(),
             tags: site.tags.clone(),
+            objective: site.objective,
+            budget: None,
             managed_by: site.managed_by.clone(),
             js_rendered: site.js_rendered,
             is_pinned: site.pinned,
@@ -131,6 +171,12 @@ impl SiteResource {
     /// Its id.
     pub const fn id(&self) -> SiteId {
         self.uuid
+    }
+
+    /// The site with the budget of its objective.
+    #[must_use]
+    pub fn with_budget(self, budget: Option<BudgetOf>) -> Self {
+        Self { budget: budget.map(BudgetResource::from), ..self }
     }
 
     /// The site with the newest check of each tool, or null if there is none. If the site would take more than 50 KB of

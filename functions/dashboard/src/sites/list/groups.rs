@@ -19,6 +19,7 @@ use vedette_store::Store;
 use super::tags::list_of;
 use super::{Listed, SitesView, headline};
 use crate::look::Look;
+use crate::objectives::left;
 use crate::site_groups::address;
 use crate::words::grouped;
 
@@ -115,6 +116,9 @@ fn one(view: &SitesView<'_>, members: &Members) -> Markup {
                     }
                 }
                 @if let Some(uptime) = uptime { " · " span.nb { (uptime) "\u{202f}%" } }
+                @if let Some(of) = view.budgets.get(&group.name) {
+                    " · " span.nb title={ "Objective: " (of.objective) } { (left(of.budget, view.cadence_minutes)) }
+                }
             }
         }
     }

@@ -6,12 +6,15 @@ use vedette_domain::checks::history::{COUNTED_DAYS, CheckCount};
 use vedette_domain::checks::percentage::Percentage;
 use vedette_domain::checks::report::Uptime;
 use vedette_domain::checks::tool::Tool;
+use vedette_domain::objectives::ObjectivePeriod;
+use vedette_http::objectives::BudgetOf;
 
 use super::range::Range;
 use super::timings::percentile;
 use super::{SiteView, read, tools};
+use crate::form::capitalized;
 use crate::sites::certificate_days;
-use crate::words;
+use crate::{objectives, words};
 
 const WEEK: usize = 7;
 
@@ -23,6 +26,7 @@ pub(super) fn part(view: &SiteView<'_>, uptime: &Uptime) -> Markup {
         certificate_tile(view),
         performance_tile(view),
         links_tile(view),
+        budget_tile(view),
     ];
     html! {
         section aria-labelledby="figures" {
@@ -141,6 +145,36 @@ fn links_tile(view: &SiteView<'_>) -> Option<Markup> {
             h3 { "Broken links" }
             p.big { (result.found) " " small { "of " (result.crawl.links) } }
             p.quiet.small { (words::counted(result.crawled as usize, "page crawled", "pages crawled")) }
+        }
+    })
+}
+
+fn budget_tile(view: &SiteView<'_>) -> Option<Markup> {
+    let BudgetOf { objective, window, budget } = view.budget?;
+    let cadence = view.settings.tools.cadence_minutes(Tool::Status);
+    let left = objectives::left(budget, cadence);
+    let is_whole = objective.window(window.to, &view.access.team.team.zone) == window;
+    Some(html! {
+        div.card.tile {
+            h3 { "Error budget, " (objective.percentage) "\u{202f}%" }
+            @if budget.is_used_up() {
+                p.big.txt.down { "Used up" }
+            } @else if let Some((left, word)) = left.rsplit_once(' ') {
+                p.big { (left) " " small { (word) } }
+            }
+            p.quiet.small {
+                @if let Err(refusal) = objective.check_cadence(cadence) {
+                    (capitalized(&refusal.reason()))
+                } @else {
+                    @if budget.is_used_up() { (left) " of " } @else { "Of " }
+                    (objectives::allowed(budget))
+                    @match objective.period {
+                        ObjectivePeriod::Month => " this month",
+                        period if is_whole => { " in " (period.words()) },
+                        _ => { " since " (view.clock.day(window.from)) },
+                    }
+                }
+            }
         }
     })
 }

@@ -3,6 +3,7 @@
 use super::super::describe;
 use super::super::document::ObjectKind;
 use super::{ChangeStep, Likeness, Planner, text_of};
+use crate::checks::tool::Tool;
 use crate::input::read_object;
 use crate::sites::group::{SITE_GROUPS_MAX, SiteGroup, SiteGroupInput, SiteGroups};
 
@@ -29,9 +30,14 @@ impl Planner<'_> {
         after.retain(|group| !replaced.contains(&group.name));
         for (entry, before) in matches.pairs {
             let read: Option<SiteGroupInput> = read_object(&entry.fields(), &mut self.errors);
-            let Some(SiteGroupInput { name, selector }) = read else { continue };
+            let Some(SiteGroupInput { name, selector, objective }) = read else { continue };
             let managed_by = Some(self.managed_by(&entry));
-            let group = SiteGroup { name, selector, managed_by };
+            let group = SiteGroup { name, selector, objective, managed_by };
+            let cadence = self.settings.tools.cadence_minutes(Tool::Status);
+            let new = objective.filter(|_| before.and_then(|group| group.objective) != objective);
+            if let Some(Err(refusal)) = new.map(|objective| objective.check_cadence(cadence)) {
+                entry.refuse("objective.percentage", refusal, &mut self.errors);
+            }
             if after.iter().any(|other| other.name.to_lowercase() == group.name.to_lowercase()) {
                 entry.refuse(
                     "name",

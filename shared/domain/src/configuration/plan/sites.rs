@@ -150,12 +150,20 @@ impl Planner<'_> {
             overrides,
             expected_records,
             expectations,
+            objective: new.objective,
             managed_by: Some(self.managed_by(entry)),
             records: kept.records + u64::from(clears),
             ..kept
         };
         if let Err(refusal) = site.check_texts() {
             entry.refuse("notes", refusal, &mut self.errors);
+        }
+        let settings = Settings::resolve(&self.settings, &site.overrides, self.current.plan);
+        let is_changed = before.is_none_or(|before| {
+            before.objective != site.objective || before.overrides != site.overrides
+        });
+        if is_changed && let Err(refusal) = site.check_objective(&settings) {
+            entry.refuse("objective.percentage", refusal, &mut self.errors);
         }
         site
     }
