@@ -15,8 +15,6 @@ use vedette_domain::time_span::TimeSpan;
 use vedette_store::{Directory, DirectoryRow, IndexRow, Store, StoreError, TeamWithSettings};
 
 use crate::access::SiteAccess;
-use crate::days::shown_days;
-use crate::error::ApiError;
 
 /// The most outages of a team that are read for the budgets of its groups, the newest ones. They take about 500 read
 /// units on AWS.
@@ -46,7 +44,7 @@ impl BudgetOf {
         access: &SiteAccess,
         issues: &[Issue],
         now: Timestamp,
-    ) -> Result<Option<Self>, ApiError> {
+    ) -> Result<Option<Self>, StoreError> {
         let (site, team) = (&access.stored.site, &access.team.team);
         let Some(objective) = site.objective else { return Ok(None) };
         let window = objective.window_since(now, &team.zone, site.created_at);
@@ -57,7 +55,7 @@ impl BudgetOf {
                     from: Some(day_of(window.from)),
                     ..HistoryFilter::default()
                 };
-                let days = shown_days(store, now, access.into(), &filter).await?;
+                let days = store.shown_days(now, access.into(), &filter).await?;
                 days.into_iter().map(|(_, day)| day).collect()
             }
             false => Vec::new(),

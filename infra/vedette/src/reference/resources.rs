@@ -9,7 +9,7 @@ use vedette_dashboard::PAGES;
 
 /// The resources: their names, and where routes, pages and commands have them. The name of a route or a page begins with
 /// that of a resource; the longest one counts.
-const RESOURCES: [(&str, [&[&str]; 3]); 28] = [
+const RESOURCES: [(&str, [&[&str]; 3]); 29] = [
     (
         "Teams",
         [
