@@ -10,22 +10,25 @@ use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use vedette_domain::alerts::notification::{Notification, NotificationOutcome};
 use vedette_domain::checks::check::{Check, DnsResult, LinksResult};
-use vedette_domain::checks::history::{HistoryFilter, Kind, RowWindow, day_of};
+use vedette_domain::checks::history::{Day, HistoryFilter, Kind, RowWindow, day_of};
 use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
 use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::{MonitorId, Partition, TeamId, Trigger};
 use vedette_domain::issues::outage::OutageRecord;
 use vedette_domain::message::{MailRequest, Message, ReconcileMessage};
+use vedette_domain::objectives::Downtime;
 use vedette_domain::reports::{
-    CheckedMonitor, CountedParts, MonitorFigures, ReportHeader, ReportPeriod,
+    CheckedMonitor, CountedParts, GroupObjective, MonitorFigures, ObjectiveResult, ReportHeader,
+    ReportPeriod,
 };
 use vedette_domain::sites::group::SiteGroup;
+use vedette_domain::sites::site::Site;
 use vedette_domain::status_pages::Mailing;
 use vedette_domain::time_span::TimeSpan;
 use vedette_runtime::App;
 use vedette_store::{
-    HistoryAccess, ReportPart, SiteWithTools, StoreError, StoredHeartbeat, TeamWithSettings,
-    unless_conflict,
+    Directory, HistoryAccess, ReportPart, SiteWithTools, StoreError, StoredHeartbeat,
+    TeamWithSettings, unless_conflict,
 };
 
 use crate::ReconcilerError;
@@ -83,7 +86,7 @@ async fn make(
     let (store, id, zone) = (&app.store, team.id(), team.team.zone.clone());
     let span = period.span(&zone);
     let (directory, heartbeats, groups, last, (outages, is_cut)) = futures::try_join!(
-        store.directory(id, team.team.sites as usize),
+        store.tagged_directory(id, team.team.sites as usize),
         store.heartbeats(id),
         store.site_groups(id),
         store.last_report_part(id, period),
@@ -94,9 +97,11 @@ async fn make(
         by_site.entry(outage.site).or_default().push(outage);
     }
     let read = Read { app, team, period, groups: &groups.groups, now: began };
+    let objectives = objectives(team, &groups.groups, &directory, &by_site, (span, began));
     let mut heartbeats: BTreeMap<Partition, StoredHeartbeat> =
         heartbeats.into_iter().map(|of| (of.heartbeat.id.partition(), of)).collect();
-    let mut monitors: Vec<Partition> = directory.iter().map(|row| row.id.partition()).collect();
+    let mut monitors: Vec<Partition> =
+        directory.rows.iter().map(|row| row.id.partition()).collect();
     monitors.extend(heartbeats.keys());
     monitors.sort_unstable();
     let mut number = 0;
@@ -128,6 +133,7 @@ async fn make(
         made_at: began,
         groups: groups.groups.into_iter().map(|group| group.name).collect(),
         known_from: (day_of(span.from) < oldest).then_some(oldest),
+        objectives,
         is_cut,
         zone,
     };
@@ -141,6 +147,36 @@ async fn make(
         app.enqueue_or_leave(Message::Mail(message), Duration::ZERO).await;
     }
     Ok(true)
+}
+
+/// How the objectives of groups were met in a period.
+fn objectives(
+    team: &TeamWithSettings,
+    groups: &[SiteGroup],
+    directory: &Directory,
+    outages: &HashMap<MonitorId, Vec<OutageRecord>>,
+    (span, now): (TimeSpan, Timestamp),
+) -> Vec<GroupObjective> {
+    let cadence = team.settings.tools.cadence_minutes(Tool::Status);
+    let of = |group: &SiteGroup| {
+        let objective = group.objective?;
+        let selector = group.selector.numbered(&directory.tags);
+        let sites: Vec<_> =
+            directory.rows.iter().filter(|row| selector.matches(&row.tags)).collect();
+        let down = sites.iter().filter_map(|row| {
+            let tags = directory.tags_of(row);
+            let maintenance = team.team.windows.instances(row.id, tags, span.from, span.to);
+            let outages = outages.get(&row.id)?.iter().map(OutageRecord::problem);
+            Some(Downtime::of(outages, &maintenance, now))
+        });
+        let budget = objective.group_budget(span, &down.collect::<Vec<_>>());
+        Some(GroupObjective {
+            group: group.name.clone(),
+            sites: u32::try_from(sites.len()).unwrap_or(u32::MAX),
+            result: ObjectiveResult::of(objective, budget, cadence)?,
+        })
+    };
+    groups.iter().filter_map(of).filter(|group| group.sites > 0).collect()
 }
 
 /// The first UTC day that the history of a team shows.
@@ -217,9 +253,27 @@ impl Read<'_> {
             self.undelivered(site.id.partition()),
         )?;
         figures.undelivered = undelivered;
+        figures.objective = self.objective(site, &outages, &read.days);
         let links = result::<LinksResult>(links);
         let read = CheckedMonitor { performance, outages, links: links.as_ref(), ..read };
         Ok(figures.counted(read, &self.period.day_spans(&self.team.team.zone)))
+    }
+
+    /// How the objective of a site was met, if it has one.
+    fn objective(
+        &self,
+        site: &Site,
+        outages: &[OutageRecord],
+        days: &[Day],
+    ) -> Option<ObjectiveResult> {
+        let (objective, span) = (site.objective?, self.span());
+        let windows = &self.team.team.windows;
+        let maintenance = windows.instances(site.id, &site.tags, span.from, span.to);
+        let downtime =
+            Downtime::of(outages.iter().map(OutageRecord::problem), &maintenance, self.now);
+        let cadence = self.team.settings_for(site).tools.cadence_minutes(Tool::Status);
+        let budget = objective.site_budget(span, &downtime, days, cadence);
+        ObjectiveResult::of(objective, budget, cadence)
     }
 
     async fn heartbeat(&self, job: StoredHeartbeat) -> Result<MonitorFigures, StoreError> {
@@ -236,7 +290,7 @@ impl Read<'_> {
         id: MonitorId,
         tools: &BTreeMap<Tool, ToolState>,
         tool: Tool,
-    ) -> Result<Vec<vedette_domain::checks::history::Day>, StoreError> {
+    ) -> Result<Vec<Day>, StoreError> {
         let span = self.span();
         let filter = HistoryFilter {
             tool: Some(tool),

@@ -15,6 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::checks::history::Day;
+use crate::time::duration;
 use crate::time_span::{TimeSpan, total, union};
 use crate::time_zone::NamedZone;
 
@@ -249,7 +250,7 @@ impl Unresolvable {
 }
 
 /// The downtime that an objective allows, and how much of it is used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
     /// What is allowed, in whole seconds, rounded down.
     pub allowed_seconds: i64,
@@ -275,12 +276,33 @@ impl Budget {
         self.left().div_euclid(60 * step) * step
     }
 
+    /// What is left, in words, as exactly as checks at this cadence can tell: `38 min left`, `12 min over`.
+    pub fn left_in_words(self, cadence_minutes: u32) -> String {
+        match self.left_minutes(cadence_minutes) {
+            0 if !self.is_used_up() => format!("less than {cadence_minutes} min left"),
+            minutes @ 0.. => format!("{} left", in_minutes(minutes)),
+            minutes => format!("{} over", in_minutes(-minutes)),
+        }
+    }
+
+    /// What is allowed, in words, in whole minutes.
+    pub fn allowed_in_words(self) -> String {
+        in_minutes(self.allowed_seconds / 60)
+    }
+
     /// How much is used in percent, rounded down: 100 only if nothing is left.
     pub fn used_percent(self) -> i64 {
         match self.is_used_up() {
             true => 100,
             false => 100 * self.used_seconds / self.allowed_seconds,
         }
+    }
+}
+
+fn in_minutes(minutes: i64) -> String {
+    match minutes {
+        0 => "0 min".to_owned(),
+        minutes => duration(SignedDuration::from_mins(minutes)),
     }
 }
 

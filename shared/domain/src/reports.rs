@@ -9,12 +9,12 @@ mod list;
 mod period;
 
 pub use content::{
-    DayLine, ENDS_SOON, Ending, HeartbeatLine, LINES_MAX, LinksLine, OUTAGES_MAX, OutageLine,
-    Report, ResponseLine, ScoreLine, SiteLine, Totals, rounded_up,
+    DayLine, ENDS_SOON, Ending, HeartbeatLine, LINES_MAX, LinksLine, OUTAGES_MAX, ObjectiveLine,
+    OutageLine, Report, ResponseLine, ScoreLine, SiteLine, Totals, rounded_up,
 };
 pub use figures::{
-    CheckCounts, CheckedMonitor, CountedParts, DayFigures, MonitorFigures, OUTAGES_KEPT,
-    PeriodFigures, ReportHeader,
+    CheckCounts, CheckedMonitor, CountedParts, DayFigures, GroupObjective, MonitorFigures,
+    OUTAGES_KEPT, ObjectiveResult, PeriodFigures, ReportHeader,
 };
 pub use list::{RECIPIENTS_MAX, REPORTS_TO_MEMBER, ReportKind, ReportList};
 pub use period::{NotAPeriod, PERIOD_PATTERN, ReportPeriod};

@@ -52,6 +52,7 @@ pub(super) fn page(
             }
             (figures(report))
             (days(report, clock))
+            (objectives(report))
             (extremes(report))
             (outages(report, users, clock))
             (responses(report))
@@ -153,6 +154,39 @@ fn days(report: &Report, clock: Clock<'_>) -> Markup {
                     (chart::legend(bars.into_iter()))
                     span { (day(days.last()).unwrap_or_default()) }
                 }
+            }
+        }
+    }
+}
+
+fn objectives(report: &Report) -> Markup {
+    let others = report.objective_count.saturating_sub(report.objectives.len());
+    html! {
+        @if !report.objectives.is_empty() {
+            section.card {
+                header { h2 { "Objectives" } }
+                table.t.cards-t {
+                    (layout::columns("Objectives, those of groups first", &["Sites", "Objective", "Budget", "Used", "Left"]))
+                    tbody {
+                        @for line in &report.objectives {
+                            @let budget = line.result.budget;
+                            tr {
+                                td {
+                                    bdi { (line.name) }
+                                    @if let Some(sites) = line.sites { ", " (counted(sites as usize, "site", "sites")) }
+                                }
+                                td.n { div.only { "Objective" } (line.result.objective.percentage) " %" }
+                                td.n { div.only { "Budget" } (budget.allowed_in_words()) }
+                                td.n { div.only { "Used" } (budget.used_percent()) " %" }
+                                td.n {
+                                    div.only { "Left" }
+                                    span.txt.down[line.result.is_missed()] { (budget.left_in_words(line.result.cadence_minutes)) }
+                                }
+                            }
+                        }
+                    }
+                }
+                @if others > 0 { footer.small { p.quiet { (others) " more" } } }
             }
         }
     }

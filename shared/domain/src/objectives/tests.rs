@@ -288,3 +288,20 @@ proptest! {
         prop_assert_eq!(budget.used_percent() == 100, budget.is_used_up());
     }
 }
+
+#[test]
+fn what_is_left_is_told_in_minutes() {
+    let budget = |allowed_seconds, used_seconds| Budget { allowed_seconds, used_seconds };
+    for (budget, cadence, text) in [
+        (budget(2_592, 0), 5, "43 min left"),
+        (budget(2_592, 61), 5, "40 min left"),
+        (budget(12_960, 60), 1, "3 h 35 min left"),
+        (budget(2_592, 2_500), 5, "less than 5 min left"),
+        (budget(2_592, 2_592), 5, "0 min left"),
+        (budget(2_592, 3_312), 1, "12 min over"),
+    ] {
+        assert_eq!(budget.left_in_words(cadence), text);
+    }
+    assert_eq!(budget(2_592, 0).allowed_in_words(), "43 min");
+    assert_eq!(budget(59, 0).allowed_in_words(), "0 min");
+}

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 
-use super::figures::{CheckCounts, DayFigures};
+use super::figures::{CheckCounts, DayFigures, ObjectiveResult};
 use super::{MonitorFigures, PeriodFigures, ReportHeader};
 use crate::checks::percentage::Percentage;
 use crate::id::{MonitorId, UserId};
@@ -39,6 +39,12 @@ pub struct Report {
     pub before: Option<Totals>,
     /// Each day of the period.
     pub days: Vec<DayLine>,
+    /// Objectives over the period: those of groups, then those of sites, each with the most used budget first.
+    pub objectives: Vec<ObjectiveLine>,
+    /// How many objectives were missed, also those that are not listed.
+    pub missed_objectives: usize,
+    /// How many objectives there are.
+    pub objective_count: usize,
     /// The sites with the longest downtime.
     pub worst: Vec<SiteLine>,
     /// The fastest of the sites without downtime.
@@ -110,6 +116,17 @@ pub struct DayLine {
     pub date: Date,
     /// The outages of all sites.
     pub figures: DayFigures,
+}
+
+/// An objective with its budget.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectiveLine {
+    /// The group or the site.
+    pub name: String,
+    /// How many sites the group had; `None` for the objective of a site.
+    pub sites: Option<u32>,
+    /// How it was met.
+    pub result: ObjectiveResult,
 }
 
 /// A site with its uptime.
@@ -236,6 +253,7 @@ impl Report {
             .filter(|site| site.is_checked())
             .map(line)
             .partition(|site| site.down > SignedDuration::ZERO);
+        let objectives = objectives(header, &sites, group);
         let without_downtime = up.len();
         down.sort_by_key(|site| (Reverse(site.down), site.name.clone()));
         up.retain(|site| site.median_ms.is_some());
@@ -244,6 +262,9 @@ impl Report {
             totals: Totals::of(header, &sites),
             before: before.filter(|before| before.counts.made() > 0),
             days: days(header, &sites),
+            missed_objectives: objectives.iter().filter(|line| line.result.is_missed()).count(),
+            objective_count: objectives.len(),
+            objectives: first(objectives, LINES_MAX),
             worst: first(down, EXTREMES),
             best: first(up, EXTREMES),
             without_downtime,
@@ -279,12 +300,16 @@ impl Report {
         let Some(uptime) = self.totals.uptime() else {
             return format!("Nothing was checked in {name}");
         };
-        let outages = match self.totals.outages {
-            0 => "no outages".to_owned(),
-            1 => "one outage".to_owned(),
-            count => format!("{count} outages"),
+        let said = match (self.objective_count, self.missed_objectives, self.totals.outages) {
+            (1, 0, _) => "and the objective was met".to_owned(),
+            (1.., 0, _) => "and every objective was met".to_owned(),
+            (1, 1, _) => "but the objective was missed".to_owned(),
+            (all @ 2.., missed, _) => format!("but {missed} of {all} objectives were missed"),
+            (_, _, 0) => "with no outages".to_owned(),
+            (_, _, 1) => "with one outage".to_owned(),
+            (_, _, count) => format!("with {count} outages"),
         };
-        format!("{uptime} % uptime in {name}, with {outages}")
+        format!("{uptime} % uptime in {name}, {said}")
     }
 
     /// The sentence after the headline: how long the outages took, and the longest of them.
@@ -319,6 +344,13 @@ impl Report {
              the sites, and that of a site is the median of its hourly means."
                 .to_owned(),
         ];
+        if self.objective_count > 0 {
+            method.push(
+                "For an objective, a group is down while any of its sites is down. Its budget is the downtime that \
+                 it allows in the period of the report."
+                    .to_owned(),
+            );
+        }
         if in_maintenance > 0 {
             method.push(format!("Without {in_maintenance} checks in maintenance windows."));
         }
@@ -351,6 +383,28 @@ pub fn rounded_up(lasted: SignedDuration) -> String {
 
 fn first<T>(mut lines: Vec<T>, most: usize) -> Vec<T> {
     lines.truncate(most);
+    lines
+}
+
+/// The objectives of the groups and the sites, those of groups first.
+fn objectives(
+    header: &ReportHeader,
+    sites: &[&MonitorFigures],
+    group: Option<&str>,
+) -> Vec<ObjectiveLine> {
+    let groups = header.objectives.iter().filter(|of| group.is_none_or(|group| group == of.group));
+    let groups = groups.map(|of| ObjectiveLine {
+        name: of.group.clone(),
+        sites: Some(of.sites),
+        result: of.result,
+    });
+    let sites = sites.iter().filter_map(|site| {
+        Some(ObjectiveLine { name: site.name.clone(), sites: None, result: site.objective? })
+    });
+    let mut lines: Vec<_> = groups.chain(sites).collect();
+    lines.sort_by_key(|line| {
+        (line.sites.is_none(), Reverse(line.result.budget.used_percent()), line.name.clone())
+    });
     lines
 }
 

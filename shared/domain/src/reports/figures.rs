@@ -14,6 +14,7 @@ use crate::checks::history::{Day, Kind, day_of, day_start};
 use crate::checks::tool::{CheckStatus, RunReason};
 use crate::id::{MonitorId, Trigger};
 use crate::issues::outage::OutageRecord;
+use crate::objectives::{Budget, Objective};
 use crate::time_span::TimeSpan;
 use crate::time_zone::NamedZone;
 
@@ -35,9 +36,51 @@ pub struct ReportHeader {
     /// The first UTC day that the history still had, if the period begins before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_from: Option<Date>,
+    /// The objectives of groups, over the period.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub objectives: Vec<GroupObjective>,
     /// Whether there were more outages than are read for a report.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_cut: bool,
+}
+
+/// The objective of a group, over the period of a report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GroupObjective {
+    /// The name of the group.
+    pub group: String,
+    /// How many sites it had.
+    pub sites: u32,
+    /// The objective and its budget.
+    pub result: ObjectiveResult,
+}
+
+/// How an objective was met over the period of a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObjectiveResult {
+    /// The objective. Its own period does not matter here.
+    #[serde(rename = "o")]
+    pub objective: Objective,
+    /// What it allowed in the period of the report, and what was used.
+    #[serde(rename = "b")]
+    pub budget: Budget,
+    /// The interval of the checks, in minutes.
+    #[serde(rename = "c")]
+    pub cadence_minutes: u32,
+}
+
+impl ObjectiveResult {
+    /// How an objective was met over a period, with this budget; `None` if checks cannot tell, because the budget is
+    /// shorter than two of them.
+    pub fn of(objective: Objective, budget: Budget, cadence_minutes: u32) -> Option<Self> {
+        let can_tell = budget.allowed_seconds >= 2 * 60 * i64::from(cadence_minutes);
+        can_tell.then_some(Self { objective, budget, cadence_minutes })
+    }
+
+    /// Whether the sites were down for longer than the objective allows.
+    pub const fn is_missed(&self) -> bool {
+        self.budget.left() < 0
+    }
 }
 
 /// Everything that a report is made of.
@@ -104,6 +147,9 @@ pub struct MonitorFigures {
     /// The registered domain, and when its registration ends.
     #[serde(rename = "r", default, skip_serializing_if = "Option::is_none")]
     pub domain: Option<(String, i64)>,
+    /// Its objective, over the period.
+    #[serde(rename = "j", default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<ObjectiveResult>,
     /// The broken links that the newest check found, each as a digest; `None` if no check has looked.
     #[serde(rename = "b", default, skip_serializing_if = "Option::is_none")]
     pub broken_links: Option<Vec<u32>>,
@@ -258,6 +304,7 @@ impl MonitorFigures {
             outages: Vec::new(),
             certificate_ends: None,
             domain: None,
+            objective: None,
             broken_links: None,
             score: None,
             undelivered: BTreeMap::new(),

@@ -10,7 +10,8 @@ use vedette_domain::checks::percentage::Percentage;
 use vedette_domain::id::{IssueId, MonitorId, UserId};
 use vedette_domain::issues::outage::Cause;
 use vedette_domain::reports::{
-    Ending, HeartbeatLine, LinksLine, OutageLine, Report, ResponseLine, ScoreLine, SiteLine, Totals,
+    Ending, HeartbeatLine, LinksLine, ObjectiveLine, OutageLine, Report, ResponseLine, ScoreLine,
+    SiteLine, Totals,
 };
 
 use super::{UserResource, wire_time, wire_time_or_null};
@@ -47,6 +48,9 @@ pub struct TeamReportResource<'a> {
     before: Option<TotalsResource>,
     /// Each day.
     days: Vec<DayResource>,
+    /// Objectives of groups and sites, over the period, at most eight, those of groups first, each with the most used
+    /// budget first.
+    objectives: Vec<ObjectiveLineResource<'a>>,
     /// The sites with the longest downtime, at most three.
     worst_sites: Vec<SiteLineResource<'a>>,
     /// The fastest sites without downtime, at most three.
@@ -112,6 +116,28 @@ struct DayResource {
     outages: u32,
     /// How long they lasted on it, together, in seconds.
     downtime_seconds: u64,
+}
+
+/// An objective over the period of the report.
+#[derive(Debug, Serialize)]
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "TeamReportObjective")
+)]
+struct ObjectiveLineResource<'a> {
+    /// The name of the group or the site.
+    name: &'a str,
+    /// How many sites the group had; null for the objective of a site.
+    sites: Option<u32>,
+    /// The objective, in percent.
+    percentage: f64,
+    /// The downtime that it allows, in seconds, rounded down.
+    allowed_seconds: i64,
+    /// The downtime that counts, in seconds, rounded up.
+    used_seconds: i64,
+    /// What is left of the budget, in seconds; negative if the objective was missed.
+    left_seconds: i64,
 }
 
 /// A site with its uptime.
@@ -312,6 +338,18 @@ impl<'a> TeamReportResource<'a> {
                     date: day.date,
                     outages: day.figures.outages,
                     downtime_seconds: seconds(SignedDuration::from_millis(day.figures.down_ms)),
+                })
+                .collect(),
+            objectives: report
+                .objectives
+                .iter()
+                .map(|ObjectiveLine { name, sites, result }| ObjectiveLineResource {
+                    name,
+                    sites: *sites,
+                    percentage: result.objective.percentage.into(),
+                    allowed_seconds: result.budget.allowed_seconds,
+                    used_seconds: result.budget.used_seconds,
+                    left_seconds: result.budget.left(),
                 })
                 .collect(),
             worst_sites: report.worst.iter().map(SiteLineResource::from).collect(),

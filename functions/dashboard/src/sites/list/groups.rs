@@ -19,7 +19,6 @@ use vedette_store::Store;
 use super::tags::list_of;
 use super::{Listed, SitesView, headline};
 use crate::look::Look;
-use crate::objectives::left;
 use crate::site_groups::address;
 use crate::words::grouped;
 
@@ -117,7 +116,7 @@ fn one(view: &SitesView<'_>, members: &Members) -> Markup {
                 }
                 @if let Some(uptime) = uptime { " · " span.nb { (uptime) "\u{202f}%" } }
                 @if let Some(of) = view.budgets.get(&group.name) {
-                    " · " span.nb title={ "Objective: " (of.objective) } { (left(of.budget, view.cadence_minutes)) }
+                    " · " span.nb title={ "Objective: " (of.objective) } { (of.budget.left_in_words(view.cadence_minutes)) }
                 }
             }
         }

@@ -14,7 +14,7 @@ use super::timings::percentile;
 use super::{SiteView, read, tools};
 use crate::form::capitalized;
 use crate::sites::certificate_days;
-use crate::{objectives, words};
+use crate::words;
 
 const WEEK: usize = 7;
 
@@ -152,7 +152,7 @@ fn links_tile(view: &SiteView<'_>) -> Option<Markup> {
 fn budget_tile(view: &SiteView<'_>) -> Option<Markup> {
     let BudgetOf { objective, window, budget } = view.budget?;
     let cadence = view.settings.tools.cadence_minutes(Tool::Status);
-    let left = objectives::left(budget, cadence);
+    let left = budget.left_in_words(cadence);
     let is_whole = objective.window(window.to, &view.access.team.team.zone) == window;
     Some(html! {
         div.card.tile {
@@ -167,7 +167,7 @@ fn budget_tile(view: &SiteView<'_>) -> Option<Markup> {
                     (capitalized(&refusal.reason()))
                 } @else {
                     @if budget.is_used_up() { (left) " of " } @else { "Of " }
-                    (objectives::allowed(budget))
+                    (budget.allowed_in_words())
                     @match objective.period {
                         ObjectivePeriod::Month => " this month",
                         period if is_whole => { " in " (period.words()) },

@@ -94,7 +94,7 @@ impl ReportMail {
 
     /// The lists that have lines.
     fn sections(&self) -> Vec<Section> {
-        let Report { header, worst, outages, certificates, domains, .. } = &self.report;
+        let Report { header, objectives, worst, outages, certificates, domains, .. } = &self.report;
         let day = |at| time::day(at, header.made_at, &header.zone);
         let worst = worst.iter().map(|site| Row {
             name: one_line(&site.name),
@@ -119,7 +119,13 @@ impl ReportMail {
             note: kind.to_owned(),
             figure: day(ending.at),
         });
+        let objectives = objectives.iter().map(|line| Row {
+            name: one_line(&line.name),
+            note: format!("{} %", line.result.objective.percentage),
+            figure: line.result.budget.left_in_words(line.result.cadence_minutes),
+        });
         let sections = [
+            Section { title: "Objectives", rows: objectives.collect() },
             Section { title: "Longest downtime", rows: worst.collect() },
             Section { title: "Outages", rows: outages.collect() },
             Section { title: "Ends soon", rows: ends.collect() },
