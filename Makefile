@@ -233,14 +233,14 @@ judge_pages = $(MAKE) --no-print-directory lighthouse && infra/bench/lighthouse/
 
 # All packages are built together, because a build of each alone has other features and compiles much again. The Lambda
 # functions are built separately from the service, whose features they would get.
-bench: rust ## Measure everything, including the comparison, in an hour, and write the tables into docs/explanation/measurements.md (ARGS='rate', 'cadence --sites 500', 'api', 'history', 'requests', 'configuration', 'reconcile', 'alerts', 'heartbeats', 'pages', 'readers', 'scale', 'lighthouse' or 'lambda' runs one part, which WRITE=1 writes)
+bench: rust ## Measure everything, including the comparison, in an hour, and write the tables into docs/explanation/measurements.md (ARGS='rate', 'cadence --sites 500', 'api', 'history', 'requests', 'configuration', 'reconcile', 'alerts', 'heartbeats', 'reports', 'pages', 'readers', 'scale', 'lighthouse' or 'lambda' runs one part, which WRITE=1 writes)
 	$(if $(filter-out lambda,$(firstword $(ARGS))),,cargo build --locked --release --package vedette-hello \
 		--package vedette-api --package vedette-checker --package vedette-dashboard --package vedette-mailer --package vedette-notifier \
 		--package vedette-reconciler)
 	cargo build --locked --release --package vedette --package vedette-bench
 	@written() { target/release/vedette-bench "$$@" | tee target/measurement && target/release/vedette-bench write "$$1" < target/measurement; }; \
 	$(if $(filter lighthouse,$(ARGS)),$(judge_pages),$(if $(ARGS),$(if $(WRITE),written,target/release/vedette-bench) $(ARGS),\
-		failed=0; for measurement in rate cadence api history requests configuration reconcile alerts heartbeats pages readers scale lambda; do \
+		failed=0; for measurement in rate cadence api history requests configuration reconcile alerts heartbeats reports pages readers scale lambda; do \
 			written $$measurement || { echo "$$measurement failed, so its table is unchanged" >&2; failed=1; }; done; \
 		($(judge_pages)) || failed=1; $(MAKE) --no-print-directory comparison || failed=1; exit $$failed))
 

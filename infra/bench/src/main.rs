@@ -16,6 +16,7 @@ mod readers;
 mod reconcile;
 mod recording_server;
 mod report;
+mod reports;
 mod requests;
 mod scale;
 mod seed;
@@ -50,6 +51,8 @@ enum Measure {
     Lambda(lambda::Options),
     /// What pings and deadlines of heartbeats cost, and how soon an issue opens after a ping is missed
     Heartbeats(heartbeats::Options),
+    /// What it takes to make the report of a large team, and to read it
+    Reports(reports::Options),
     /// What readers of a status page cost while many sites are checked
     Readers(readers::Options),
     /// What large pages of the dashboard cost
@@ -82,6 +85,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         Measure::Alerts(options) => alerts::measure(&options).await,
         Measure::Lambda(options) => lambda::measure(&options).await,
         Measure::Heartbeats(options) => heartbeats::measure(&options).await,
+        Measure::Reports(options) => reports::measure(&options).await,
         Measure::Readers(options) => readers::measure(&options).await,
         Measure::Pages(options) => pages::measure(&options).await,
         Measure::Scale(options) => scale::simulate(&options),

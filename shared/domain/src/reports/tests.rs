@@ -13,6 +13,7 @@ use crate::id::{CheckId, MonitorId, Trigger};
 use crate::issues::Fingerprint;
 use crate::issues::outage::OutageRecord;
 use crate::issues::record::Issue;
+use crate::objectives::{Budget, Objective, ObjectivePercentage, ObjectivePeriod};
 use crate::time_zone::NamedZone;
 
 fn at(text: &str) -> Timestamp {
@@ -90,6 +91,7 @@ fn of(period: &str, zone_name: &str, monitors: Vec<MonitorFigures>) -> PeriodFig
         zone,
         groups: vec!["Shops".to_owned()],
         known_from: None,
+        objectives: Vec::new(),
         is_cut: false,
     };
     PeriodFigures { header, monitors }
@@ -319,4 +321,55 @@ fn lists_are_short() {
     assert_eq!(worst, ["s29", "s28", "s27"]);
     assert_eq!((report.outages.len(), report.totals.outages), (OUTAGES_MAX, 30));
     assert!(report.outages.iter().all(|line| line.down > SignedDuration::from_mins(20)));
+}
+
+#[test]
+fn a_report_says_how_objectives_were_met() {
+    let objective = |percentage| Objective {
+        percentage: ObjectivePercentage::of(percentage).expect("a percentage"),
+        period: ObjectivePeriod::Month,
+        counts_maintenance: false,
+    };
+    let result = |percentage, used_seconds| {
+        let objective = objective(percentage);
+        // A month of 30 days.
+        let allowed_seconds = objective.allowed_seconds(SignedDuration::from_hours(720));
+        ObjectiveResult::of(objective, Budget { allowed_seconds, used_seconds }, 5)
+    };
+    assert_eq!(result(99.99, 0), None, "4 minutes are less than two checks");
+    let mut sites = vec![site(1, "a", (10, 10), 0), site(2, "b", (10, 9), 50)];
+    sites[0].groups = vec!["Shops".to_owned()];
+    sites[0].objective = result(99.9, 0);
+    let mut figures = of("2026-11", "UTC", sites);
+    let group = |result: Option<ObjectiveResult>| GroupObjective {
+        group: "Shops".to_owned(),
+        sites: 1,
+        result: result.expect("checks can tell"),
+    };
+    figures.header.objectives = vec![group(result(99.5, 60))];
+    let headline =
+        |figures: &PeriodFigures| Report::of(figures, None, None).expect("a report").headline();
+    assert_eq!(headline(&figures), "95.00 % uptime in November 2026, and every objective was met");
+    figures.monitors[1].objective = result(99.9, 50 * 60);
+    assert_eq!(
+        headline(&figures),
+        "95.00 % uptime in November 2026, but 1 of 3 objectives were missed"
+    );
+    let report = Report::of(&figures, None, None).expect("a report");
+    let lines: Vec<_> = report
+        .objectives
+        .iter()
+        .map(|line| {
+            let budget = line.result.budget;
+            (line.name.as_str(), line.sites, budget.allowed_seconds, budget.left())
+        })
+        .collect();
+    // 99.5 % of 30 days leave 3 h 36 min, and 99.9 % leave 43 min 12 s.
+    assert_eq!(
+        lines,
+        [("Shops", Some(1), 12_960, 12_900), ("b", None, 2_592, -408), ("a", None, 2_592, 2_592)]
+    );
+    let shops = Report::of(&figures, None, Some("Shops")).expect("a group");
+    assert_eq!((shops.objective_count, shops.missed_objectives), (2, 0));
+    assert_eq!(shops.headline(), "100 % uptime in November 2026, and every objective was met");
 }
