@@ -58,6 +58,9 @@ RULES = re.compile(
             # Its description says what an hour of the week looks like.
             r"The weekly_test field must be a day and a full hour, such as Mon 09:00\.",
             r"The selected site is invalid\.",
+            # Its description says how exact a percentage is, and how frequent checks must be.
+            r"The (groups\.[0-9]+\.)?objective\.percentage field must be from 50 to 99\.999, with at most three decimals\.",
+            r"The (groups\.[0-9]+\.)?objective\.percentage field must be one that checks can tell: .+\.",
             # A time may be one that no calendar has, or without an offset.
             r"The at field must be a date and time, such as .+",
             # As it is written, with a space after each comma.

@@ -13,7 +13,8 @@ use vedette_domain::validation::YES;
 use vedette_testkit::{Member, NameServices, member_of, new_team};
 use vedette_tests::Service;
 
-use crate::support::{Browser, fields_of, main_part, said, sent_to};
+use crate::results::{end, status};
+use crate::support::{Browser, fields_of, main_part, said, sent_to, text};
 
 /// A site in the API, with the fields that an update sends.
 async fn site(service: &Service, owner: &Member, body: &serde_json::Value) -> SiteId {
@@ -476,4 +477,64 @@ async fn only_who_manages_the_teams_sites_changes_them() {
         assert!(!said(&viewing.get(&page).await).contains(offer), "{offer}");
     }
     assert_eq!(stored(&service, id).await, before);
+}
+
+#[tokio::test]
+async fn an_objective_is_chosen_in_the_form_and_its_budget_is_a_tile() {
+    let (service, owner) = Service::with_team().await;
+    let id = site(&service, &owner, &json!({ "url": "https://a.test/" })).await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let (page, path) = (format!("/sites/{id}"), format!("/sites/{id}/edit"));
+    assert!(!said(&browser.get(&page).await).contains("Error budget"));
+    let form = browser.get(&path).await;
+    let refused =
+        browser.post(&path, &filled(said(&form), &[("objective.percentage", "99.99")])).await;
+    assert_eq!(refused.status(), 422);
+    let why = "Must be one that checks can tell: checks every 5 minutes cannot tell 99.99 % of a calendar month.";
+    assert!(text(main_part(&refused)).contains(why), "{}", main_part(&refused));
+    let chosen = [
+        ("objective.percentage", "99.5"),
+        ("objective.period", "7_days"),
+        ("objective.counts_maintenance", "yes"),
+    ];
+    browser.post(&path, &filled(said(&form), &chosen)).await;
+    let saved = stored(&service, id).await;
+    let objective = json!({ "percentage": 99.5, "period": "7_days", "counts_maintenance": true });
+    assert_eq!(json!(saved.objective), objective);
+    let form = browser.get(&path).await;
+    browser.post(&path, &filled(said(&form), &[])).await;
+    assert_eq!(stored(&service, id).await, saved, "what is saved as it is shown changes nothing");
+
+    let tile = async |browser: &Browser| {
+        let shown = text(said(&browser.get(&page).await)).replace('\u{202f}', " ");
+        let tile = shown.split_once("Error budget, ").unwrap_or_else(|| panic!("{shown}")).1;
+        let words: Vec<_> = tile.split(' ').take(20).collect();
+        words.join(" ")
+    };
+    let check = async |code, minutes_later| {
+        end(&service, id, status(code, 30.0)).await;
+        service.advance_minutes(minutes_later);
+    };
+    service.advance_minutes(24 * 60);
+    assert!(tile(&browser).await.starts_with("99.5 % 7 min left Of 7 min since 20 Nov"));
+    service.advance_minutes(9 * 24 * 60);
+    assert!(tile(&browser).await.starts_with("99.5 % 50 min left Of 50 min in 7 days"));
+    check(503, 5).await;
+    check(503, 20).await;
+    assert!(tile(&browser).await.starts_with("99.5 % 25 min left Of 50 min in 7 days"));
+    service.advance_minutes(30);
+    let shown = tile(&browser).await;
+    assert!(shown.starts_with("99.5 % Used up 5 min over of 50 min in 7 days"), "{shown}");
+
+    let rare = json!({ "monitoring_settings": { "tools": { "status": { "enabled": true, "cadence_minutes": 30 } } } });
+    let monitoring = format!("/teams/{}/monitoring", owner.team);
+    assert_eq!(service.client(&owner).patch(&monitoring, &rare).await.status, 200);
+    let shown = tile(&browser).await;
+    assert!(
+        shown.starts_with("99.5 % Used up Checks every 30 minutes cannot tell 99.5 % of 7 days"),
+        "{shown}"
+    );
+    let form = browser.get(&path).await;
+    browser.post(&path, &filled(said(&form), &[("objective.percentage", "")])).await;
+    assert_eq!(stored(&service, id).await.objective, None);
 }

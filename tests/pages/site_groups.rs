@@ -1,8 +1,11 @@
 //! Groups of sites: the form for them, and the card above the list.
 
+use url::form_urlencoded;
+use vedette_dashboard::Dashboard;
+
 use crate::results::{end, status};
 use crate::sites::after;
-use crate::support::{Browser, main_part, said, sent_to, text};
+use crate::support::{Browser, fields_of, main_part, said, send_with, sent_to, text};
 use crate::tags::{site, team};
 
 #[tokio::test]
@@ -61,4 +64,69 @@ async fn groups_are_saved_filters_above_the_list() {
     }
     browser.post(&groups, "rev=1").await;
     assert!(!text(said(&browser.get(&list).await)).contains("Groups"));
+}
+
+#[tokio::test]
+async fn a_group_with_an_objective_says_what_is_left_of_its_budget_as_of_the_last_hour() {
+    let (service, owner) = team().await;
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let list = format!("/teams/{}", owner.team);
+    let groups = format!("{list}/groups");
+    let form = |rev: u64, percentage: &str| {
+        format!(
+            "rev={rev}&groups.0.name=Production&groups.0.selector=env:prod&groups.0.objective.percentage={percentage}\
+                 &groups.0.objective.period=30_days&groups.0.objective.counts_maintenance="
+        )
+    };
+    let refused = browser.post(&groups, &form(0, "99.99")).await;
+    assert_eq!(refused.status(), 422);
+    let shown = text(main_part(&refused));
+    let why =
+        "Must be one that checks can tell: checks every 5 minutes cannot tell 99.99 % of 30 days.";
+    assert!(shown.contains(why), "{shown}");
+    let field = "name=\"groups.0.objective.percentage\" value=\"";
+    assert_eq!(after(main_part(&refused), field), "99.99");
+    assert_eq!(browser.post(&groups, &form(0, "99.5")).await.status(), 303);
+    let page = browser.get(&groups).await;
+    assert_eq!(after(main_part(&page), field), "99.5");
+    let sent = form_urlencoded::Serializer::new(String::new())
+        .extend_pairs(fields_of(main_part(&page)))
+        .finish();
+    assert_eq!(browser.post(&groups, &sent).await.status(), 303);
+    let store = &service.test.app.store;
+    assert_eq!(store.site_groups(owner.team).await.expect("read").rev, 1, "nothing changed");
+
+    // Two sites are down at the same time: it counts once. The budget is that of the 20 days since the sites exist.
+    service.advance_minutes(20 * 24 * 60 - 30);
+    for url in ["https://1.example", "https://2.example"] {
+        let id = site(&service, &owner, url).await;
+        end(&service, id, status(503, 30.0)).await;
+    }
+    service.advance_minutes(5);
+    for url in ["https://1.example", "https://2.example"] {
+        let id = site(&service, &owner, url).await;
+        end(&service, id, status(503, 30.0)).await;
+    }
+    service.advance_minutes(25);
+    let mut browser = Browser::of(&service.test, owner.user).await;
+    let dashboard = Dashboard::default();
+    let left = async |browser: &Browser| {
+        let page = send_with(&service.test, &dashboard, &browser.head("GET", &list), "").await;
+        let title = "title=\"Objective: 99.5 % of 30 days\">";
+        after_until(said(&page), title, '<')
+    };
+    assert_eq!(left(&browser).await, "1 h 50 min left");
+    service.advance_minutes(59);
+    assert_eq!(left(&browser).await, "1 h 50 min left");
+    service.advance_minutes(1);
+    assert_eq!(left(&browser).await, "50 min left");
+    service.advance_minutes(120);
+    assert_eq!(left(&browser).await, "1 h 10 min over");
+    browser.post(&groups, &form(1, "")).await;
+    assert!(!said(&browser.get(&list).await).contains("Objective"));
+}
+
+fn after_until(page: &str, before: &str, end: char) -> String {
+    let rest = page.split_once(before).unwrap_or_else(|| panic!("{before}: {page}")).1;
+    rest.split(end).next().unwrap_or_default().to_owned()
 }

@@ -179,7 +179,8 @@ impl Objective {
         }
     }
 
-    /// The budget of a site for a window. If maintenance counts, `days` are the site's days of status checks.
+    /// The budget of a site for a window. If maintenance counts, it counts as far as checks failed in it: `days` are the
+    /// site's days of status checks, which may be left out otherwise.
     pub fn site_budget(
         self,
         window: TimeSpan,
@@ -188,19 +189,24 @@ impl Objective {
         cadence_minutes: u32,
     ) -> Budget {
         let failed = match self.counts_maintenance {
-            true => failed_in_maintenance(days, downtime, window, cadence_minutes),
+            true => failed_in_maintenance(days, window, cadence_minutes),
             false => SignedDuration::ZERO,
         };
-        self.budget(window, total(&downtime.counted(self, window)).saturating_add(failed))
+        let down = total(&downtime.outside_maintenance(window)).saturating_add(failed);
+        self.budget(window, down.min(window.lasts()))
     }
 
-    /// The budget of a group for a window: it is down while any of its sites is down.
+    /// The budget of a group for a window: it is down while any of its sites is down. If maintenance counts, it counts
+    /// as far as outages were open in it.
     pub fn group_budget<'a>(
         self,
         window: TimeSpan,
         sites: impl IntoIterator<Item = &'a Downtime>,
     ) -> Budget {
-        let down = sites.into_iter().flat_map(|site| site.counted(self, window));
+        let down = sites.into_iter().flat_map(|site| match self.counts_maintenance {
+            true => site.outages(window),
+            false => site.outside_maintenance(window),
+        });
         self.budget(window, total(&union(down)))
     }
 

@@ -344,7 +344,7 @@ impl Store {
             names: vec![("#windows", "windows".to_owned())],
             values: vec![(":rev", number(read.windows_rev + 1)), (":now", string(now.to_string()))],
         };
-        if !windows.is_empty() {
+        if !windows.is_unused() {
             change.expression =
                 "SET windows_rev = :rev, updated_at = :now, #windows = :windows".into();
             change.values.push((":windows", serde_dynamo::to_attribute_value(windows)?));

@@ -80,3 +80,61 @@ async fn what_is_no_group_is_refused_and_changes_nothing() {
     }
     assert_eq!(get(&service, &owner, owner.team).await.body, json!({ "data": kept }));
 }
+
+#[tokio::test]
+async fn a_group_has_an_objective_that_the_checks_of_the_team_can_tell() {
+    let (service, owner) = Service::with_team().await;
+    let group = |percentage: f64| {
+        let objective = json!({ "percentage": percentage, "period": "30_days" });
+        json!({ "groups": [{ "name": "Shop", "selector": "team:shop", "objective": objective }] })
+    };
+    let answer = put(&service, &owner, &group(99.9)).await;
+    insta::assert_snapshot!(answer.shown(), @r#"
+    200 {
+      "data": {
+        "groups": [
+          {
+            "name": "Shop",
+            "objective": { "counts_maintenance": false, "percentage": 99.9, "period": "30_days" },
+            "selector": "team:shop"
+          }
+        ]
+      }
+    }
+    "#);
+    assert_eq!(put(&service, &owner, &answer.body["data"]).await.body, answer.body);
+    let refused = put(&service, &owner, &group(99.99)).await;
+    let message = "The groups.0.objective.percentage field must be one that checks can tell: checks every 5 minutes cannot tell 99.99 % of 30 days.";
+    assert_invalid(&refused, "groups.0.objective.percentage", message);
+    // One that the group has may stay when the team checks less often.
+    let rare = json!({ "monitoring_settings": { "tools": { "status": { "enabled": true, "cadence_minutes": 60 } } } });
+    let path = format!("/teams/{}/monitoring", owner.team);
+    assert_eq!(service.client(&owner).patch(&path, &rare).await.status, 200);
+    assert_eq!(put(&service, &owner, &group(99.9)).await.status, 200);
+    assert_eq!(put(&service, &owner, &group(99.91)).await.status, 422);
+    let log = service.test.app.store.audit_log(owner.team, None, 10).await.expect("read");
+    let first = log.entries.last().expect("an entry");
+    insta::assert_json_snapshot!(first.event, @r#"
+    {
+      "what": "settings_changed",
+      "differences": [
+        {
+          "setting": "group Shop",
+          "after": "team:shop"
+        },
+        {
+          "setting": "group Shop.objective.counts_maintenance",
+          "after": "false"
+        },
+        {
+          "setting": "group Shop.objective.percentage",
+          "after": "99.9"
+        },
+        {
+          "setting": "group Shop.objective.period",
+          "after": "30_days"
+        }
+      ]
+    }
+    "#);
+}

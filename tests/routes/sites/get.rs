@@ -185,3 +185,94 @@ async fn past_retention_a_tool_has_no_latest_check() {
         assert_eq!(kept.is_object(), shows, "{now}");
     }
 }
+
+#[tokio::test]
+async fn an_objective_comes_with_what_is_left_of_its_budget() {
+    let (service, owner) = Service::with_team().await;
+    let target = WebServer::start().await;
+    target.answer(503);
+    let at_once = json!({ "tools": { "status": {
+        "settings": { "failures_to_open": 1, "successes_to_resolve": 1 },
+    } } });
+    let mut body = json!({
+        "url": target.url,
+        "objective": { "percentage": 99.9, "period": "month" },
+        "monitoring_settings": at_once,
+    });
+    let path = format!("/teams/{}/sites", owner.team);
+    let created = service.client(&owner).post(&path, &body).await;
+    let month = json!({ "percentage": 99.9, "period": "month", "counts_maintenance": false });
+    assert_eq!(created.body["data"]["objective"], month, "{created:?}");
+    assert_eq!(created.body["data"].get("budget"), None, "only where one site is read");
+    let site = SiteId::parse(&created.data("uuid")).expect("an id");
+    let budget =
+        async |service: &Service| get(service, &owner, site).await.body["data"]["budget"].clone();
+    let of = |allowed: i64, used: i64, since: &str| {
+        json!({
+            "allowed_seconds": allowed,
+            "used_seconds": used,
+            "left_seconds": allowed - used,
+            "since": since,
+        })
+    };
+    let since = "2026-11-01T00:00:00+00:00";
+    assert_eq!(budget(&service).await, of(2_592, 0, since), "a month is whole");
+
+    // It is down from 9:54 to 10:09, and in maintenance from 9:55 until that is ended at 10:04.
+    service.consume().await;
+    service.advance_minutes(1);
+    let windows = format!("/teams/{}/maintenance-windows", owner.team);
+    let window = json!({ "sites": [site], "duration_minutes": 60 });
+    let started = service.client(&owner).post(&windows, &window).await;
+    service.advance_minutes(4);
+    service.run_scheduled(site, Tool::Status).await;
+    service.advance_minutes(5);
+    assert_eq!(budget(&service).await, of(2_592, 60, since));
+    let window = format!("{windows}/{}", started.data("uuid"));
+    service.client(&owner).delete(&window).await;
+    target.answer(200);
+    service.advance_minutes(5);
+    service.run_scheduled(site, Tool::Status).await;
+    service.advance_minutes(6);
+    assert_eq!(budget(&service).await, of(2_592, 6 * 60, since));
+
+    // The last days begin with the site, 21 minutes ago. One check failed in maintenance, and they come every 5 minutes.
+    body["objective"] = json!({ "percentage": 50, "period": "7_days", "counts_maintenance": true });
+    let path = format!("/sites/{site}");
+    let changed = service.client(&owner).patch(&path, &body).await;
+    assert_eq!(changed.body["data"]["objective"]["percentage"], json!(50.0));
+    let created = "2026-11-20T09:54:00+00:00";
+    assert_eq!(budget(&service).await, of(630, (6 + 5) * 60, created));
+    service.advance_minutes(8 * 24 * 60);
+    assert_eq!(budget(&service).await, of(302_400, 0, "2026-11-21T10:15:00+00:00"));
+
+    let none = json!({ "url": target.url, "objective": null });
+    let removed = service.client(&owner).patch(&path, &none).await;
+    assert_eq!(removed.body["data"].get("objective"), None);
+    let shown = get(&service, &owner, site).await;
+    assert_eq!([shown.body["data"].get("objective"), shown.body["data"].get("budget")], [None; 2]);
+}
+
+#[tokio::test]
+async fn failed_checks_in_maintenance_count_if_maintenance_does() {
+    let (service, owner) = Service::with_team().await;
+    let target = WebServer::start().await;
+    let site = new_site(&service, &owner, &target.url).await;
+    service.consume().await;
+    let window = json!({ "sites": [site], "duration_minutes": 60 });
+    let windows = format!("/teams/{}/maintenance-windows", owner.team);
+    service.client(&owner).post(&windows, &window).await;
+    target.answer(503);
+    for _ in 0..3 {
+        service.advance_minutes(5);
+        service.run_scheduled(site, Tool::Status).await;
+    }
+    for (counts, used) in [(false, 0), (true, 3 * 5 * 60)] {
+        let objective =
+            json!({ "percentage": 99.9, "period": "30_days", "counts_maintenance": counts });
+        let body = json!({ "url": target.url, "objective": objective });
+        service.client(&owner).patch(&format!("/sites/{site}"), &body).await;
+        let shown = get(&service, &owner, site).await;
+        assert_eq!(shown.body["data"]["budget"]["used_seconds"], json!(used), "{shown:?}");
+    }
+}

@@ -14,7 +14,7 @@ use vedette_store::{Audit, DirectoryRow, SiteUpdate};
 use vedette_testkit::{ApiResponse, Member, WebServer};
 use vedette_tests::Service;
 
-use crate::support::{assert_not_found, masked, new_site, new_site_with};
+use crate::support::{assert_invalid, assert_not_found, masked, new_site, new_site_with};
 
 const URL: &str = "https://example.com";
 
@@ -425,4 +425,66 @@ async fn a_site_whose_texts_are_too_long_already_changes_otherwise() {
     let longer = scene.patch_with("name", &json!("A longer name than it has")).await;
     assert_eq!(longer.status, 422, "{longer:?}");
     assert_eq!(scene.patch_with("notes", &json!("Short.")).await.status, 200);
+}
+
+#[tokio::test]
+async fn an_objective_that_checks_cannot_tell_is_refused_when_it_or_the_monitoring_changes() {
+    let scene = Scene::start().await;
+    let of = |percentage: f64, period: &str| json!({ "percentage": percentage, "period": period });
+    let patch = |body: Value| {
+        let mut sent = json!({ "url": URL });
+        sent.as_object_mut()
+            .expect("an object")
+            .extend(body.as_object().cloned().expect("an object"));
+        sent
+    };
+    let every = |minutes: u32| json!({ "tools": { "status": { "enabled": true, "cadence_minutes": minutes } } });
+    const FIELD: &str = "objective.percentage";
+    let cannot =
+        |reason: &str| format!("The {FIELD} field must be one that checks can tell: {reason}.");
+    let fine = patch(json!({ "objective": of(99.99, "7_days") }));
+    let refused = scene.patch(&fine).await;
+    assert_invalid(
+        &refused,
+        FIELD,
+        &cannot("checks every 5 minutes cannot tell 99.99 % of 7 days"),
+    );
+    assert_eq!(scene.patch(&patch(json!({ "objective": of(99.9, "7_days") }))).await.status, 200);
+    let rare = patch(json!({ "monitoring_settings": every(30) }));
+    let refused = scene.patch(&rare).await;
+    assert_invalid(
+        &refused,
+        FIELD,
+        &cannot("checks every 30 minutes cannot tell 99.9 % of 7 days"),
+    );
+
+    // The team's own settings do not ask its sites.
+    scene.patch_team(&every(30)).await;
+    assert_eq!(scene.patch(&patch(json!({ "name": "Shop" }))).await.status, 200);
+    let both = json!({ "objective": of(99.9, "7_days"), "monitoring_settings": every(5) });
+    assert_eq!(scene.patch(&patch(both)).await.status, 200);
+    for (objective, field, message) in [
+        (json!(99.9), "objective", "The objective field must be an object."),
+        (
+            json!({ "percentage": 99 }),
+            "objective.period",
+            "The objective.period field is required.",
+        ),
+        (
+            of(99.0, "31_days"),
+            "objective.period",
+            "The objective.period field must be one of month, 7_days, 28_days, 30_days, 90_days.",
+        ),
+        (
+            json!({ "percentage": 99, "period": "month", "scope": 1 }),
+            "objective.scope",
+            "The objective.scope field is not known.",
+        ),
+    ] {
+        assert_invalid(
+            &scene.patch(&patch(json!({ "objective": objective }))).await,
+            field,
+            message,
+        );
+    }
 }

@@ -31,7 +31,7 @@ pub struct Team {
     #[serde(default, skip_serializing_if = "NamedZone::is_utc")]
     pub zone: NamedZone,
     /// Its maintenance windows.
-    #[serde(default, skip_serializing_if = "Windows::is_empty")]
+    #[serde(default, skip_serializing_if = "Windows::is_unused")]
     pub windows: Windows,
     /// The key of the calendar feed of its maintenance windows; `None` if there is no feed.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -206,6 +206,7 @@ fn site(key: &'static str) -> impl Strategy<Value = Value> {
         ("tags", vec![json!(["env:prod"]), json!(["env:prod", "legacy"]), json!([])]),
         ("js_rendered", vec![json!(true), json!(false)]),
         ("pinned", vec![json!(true)]),
+        objective(),
         ("dns_expected_records", vec![json!({ "A": ["192.0.2.1"] }), json!(null)]),
         (
             "monitoring_settings",
@@ -275,10 +276,17 @@ fn channel(key: &'static str) -> impl Strategy<Value = Value> {
     })
 }
 
+fn objective() -> (&'static str, Vec<Value>) {
+    let month = json!({ "percentage": 99.95, "period": "month" });
+    let days = json!({ "percentage": 99, "period": "30_days", "counts_maintenance": true });
+    ("objective", vec![month, days])
+}
+
 fn group(key: &'static str) -> impl Strategy<Value = Value> {
-    select(vec!["env:prod", "legacy, !env"]).prop_map(
-        move |selector| json!({ "key": key, "name": format!("Group {key}"), "selector": selector }),
-    )
+    select(vec!["env:prod", "legacy, !env"]).prop_flat_map(move |selector| {
+        let name = format!("Group {key}");
+        object(json!({ "key": key, "name": name, "selector": selector }), vec![objective()])
+    })
 }
 
 fn window(key: &'static str, site: &'static str) -> impl Strategy<Value = Value> {

@@ -83,6 +83,7 @@ impl NewWindow {
             rule: self.recurrence,
             managed_by: None,
             ended_at: None,
+            is_past: false,
         }
     }
 }
@@ -102,6 +103,7 @@ impl WindowEdit {
             rule: self.recurrence.unwrap_or(kept.rule),
             managed_by: kept.managed_by,
             ended_at: kept.ended_at,
+            is_past: kept.is_past,
         }
     }
 }

@@ -264,7 +264,60 @@ fn ending_an_instance_leaves_the_next_one() {
     assert_eq!(windows.with_ended(daily.id, now), Err(WindowRefusal::NotActive));
     let tomorrow = at("2026-11-30T02:10:00Z");
     assert_eq!(windows.until(site(1), [], tomorrow, tomorrow), Some(at("2026-11-30T03:00:00Z")));
-    assert!(windows.without(daily.id, now).is_empty());
+    assert_eq!(windows.without(daily.id, now).iter().next(), None);
+}
+
+#[test]
+fn what_took_place_is_remembered() {
+    let daily = MaintenanceWindow {
+        id: WindowId(Uuid::from_u128(2)),
+        ..window("UTC", "2026-11-28T02:00", 60, Some("FREQ=DAILY"))
+    };
+    let once = window("UTC", "2026-11-29T02:00", 60, None);
+    let now = at("2026-11-29T02:10:00Z");
+    let windows = Windows::default().with(once.clone(), now).expect("a window");
+    let windows = windows.with(daily.clone(), now).expect("another");
+    let ended = windows.with_ended(once.id, now).expect("it is active");
+    let removed = ended.without(daily.id, at("2026-11-29T02:30:00Z"));
+    let stored = serde_json::to_value(&removed).expect("a text");
+    assert_eq!(serde_json::from_value::<Windows>(stored).expect("windows"), removed);
+    let shown = |windows: &Windows| -> Vec<_> {
+        let found =
+            windows.instances(site(1), [], at("2026-11-28T00:00:00Z"), at("2026-12-01T00:00:00Z"));
+        found
+            .iter()
+            .map(|of| format!("{} {}", of.start, of.end.duration_since(of.start).as_mins()))
+            .collect()
+    };
+    let [one, two, three] = [28, 29, 30].map(|day| format!("2026-11-{day}T02:00:00Z"));
+    assert_eq!(
+        shown(&windows),
+        [format!("{two} 60"), format!("{one} 60"), format!("{two} 60"), format!("{three} 60")]
+    );
+    let expected = [format!("{two} 10"), format!("{one} 60"), format!("{two} 30")];
+    assert_eq!(shown(&removed), expected);
+    assert_eq!(removed.until(site(1), [], now, now), None);
+    // Each further change forgets what is long ago or too much.
+    let next = |number: u128, day: i64| MaintenanceWindow {
+        id: WindowId(Uuid::from_u128(number)),
+        ..window(
+            "UTC",
+            &format!("{}T02:00", date(2026, 11, 29).saturating_add(day.days())),
+            60,
+            None,
+        )
+    };
+    let later = at("2027-02-28T12:00:00Z");
+    let much_later = removed.with(next(9, 92), later).expect("room");
+    assert_eq!(shown(&much_later), expected, "91 days later");
+    let longer = removed.with(next(9, 95), at("2027-03-02T12:00:00Z")).expect("room");
+    assert_eq!(shown(&longer), [""; 0]);
+    let then = at("2026-11-30T02:01:00Z");
+    let many = (3..40).fold(removed, |all, number| {
+        let all = all.with(next(number, 1), then).expect("room");
+        all.without(WindowId(Uuid::from_u128(number)), then)
+    });
+    assert_eq!(shown(&many), vec![format!("{three} 1"); 20]);
 }
 
 #[test]

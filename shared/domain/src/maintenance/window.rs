@@ -73,6 +73,9 @@ pub struct MaintenanceWindow {
     /// Instances that started until then are over, because somebody ended them.
     #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
+    /// Whether it is only remembered: it is over, or was removed when `ended_at` says.
+    #[serde(rename = "o", default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_past: bool,
 }
 
 /// One time that a window takes place.
@@ -162,13 +165,40 @@ impl MaintenanceWindow {
 
     /// The instance of a date; `None` if the rule has ended by then, or somebody has ended the instance.
     fn instance_on(&self, date: Date) -> Option<Instance> {
+        self.planned_on(date)
+            .filter(|planned| self.ended_at.is_none_or(|ended_at| planned.start > ended_at))
+    }
+
+    /// The same, even if somebody has ended it.
+    fn planned_on(&self, date: Date) -> Option<Instance> {
         let start = self.zone.instant_of(date.to_datetime(self.start.time()))?;
         let until = self.rule.as_ref().and_then(Recurrence::until);
-        if until.is_some_and(|until| start > until) || self.ended_at.is_some_and(|at| start <= at) {
+        if until.is_some_and(|until| start > until) {
             return None;
         }
         let end = start.checked_add(SignedDuration::from_mins(self.minutes.into())).ok()?;
         Some(Instance { start, end })
+    }
+
+    /// The instances that overlap a time, those that somebody has ended until then. If a recurring window was ended
+    /// several times, only the last of these is known.
+    pub(super) fn instances(&self, from: Timestamp, to: Timestamp) -> Vec<Instance> {
+        let first = self.zone.local(from).date().saturating_sub(DATES_BACK.days());
+        let last = self.zone.local(to).date().saturating_add(1.day());
+        let next = |date: &Date| self.next_date(date.tomorrow().ok()?);
+        let dates = std::iter::successors(self.next_date(first), next);
+        let planned = dates.take_while(|date| *date <= last);
+        let instances = planned.filter_map(|date| {
+            let Instance { start, end } = self.planned_on(date)?;
+            match self.ended_at {
+                Some(ended_at) if start <= ended_at => {
+                    Some(Instance { start, end: end.min(ended_at) })
+                }
+                _ if self.is_past && self.ended_at.is_some() => None,
+                _ => Some(Instance { start, end }),
+            }
+        });
+        instances.filter(|instance| instance.start < to && instance.end > from).collect()
     }
 }
 

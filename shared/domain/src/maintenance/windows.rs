@@ -1,11 +1,11 @@
 //! All maintenance windows of a team.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::{Timestamp, ToSpan as _};
 use serde::de::Error as _;
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::window::{DURATION_MAX_MINUTES, Instance, MaintenanceWindow};
+use super::window::{Instance, MaintenanceWindow};
 use crate::id::{SiteId, WindowId};
 use crate::sites::tag::Tag;
 
@@ -17,7 +17,16 @@ pub const STORED_MAX: usize = 16 * 1024;
 /// The maintenance windows of a team, in the order in which they were added. Stored as JSON in one text, which is read
 /// sooner than nested attributes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Windows(Vec<MaintenanceWindow>);
+pub struct Windows {
+    known: Vec<MaintenanceWindow>,
+    /// Those that are over or were removed but took place lately, the oldest first.
+    past: Vec<MaintenanceWindow>,
+}
+
+/// How long a window that is over is remembered, in days, so that downtime in it does not count for objectives.
+const REMEMBERED_DAYS: i64 = 92;
+/// The most of these.
+const REMEMBERED_MAX: usize = 20;
 
 /// Why a window is not saved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -52,17 +61,22 @@ pub enum WindowRefusal {
 impl Windows {
     /// Whether there are none.
     pub const fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.known.is_empty()
+    }
+
+    /// Whether there is nothing to store: there are none, and none is remembered.
+    pub const fn is_unused(&self) -> bool {
+        self.known.is_empty() && self.past.is_empty()
     }
 
     /// All of them, in the order in which they were added.
     pub fn iter(&self) -> std::slice::Iter<'_, MaintenanceWindow> {
-        self.0.iter()
+        self.known.iter()
     }
 
     /// The window with an id.
     pub fn get(&self, id: WindowId) -> Option<&MaintenanceWindow> {
-        self.0.iter().find(|window| window.id == id)
+        self.known.iter().find(|window| window.id == id)
     }
 
     /// The window with an id, unless it is over.
@@ -73,7 +87,7 @@ impl Windows {
     /// The windows that are not over: the active ones first, in the order in which they end, then the others, in the
     /// order in which they start.
     pub fn current_ones(&self, now: Timestamp) -> Vec<&MaintenanceWindow> {
-        let mut windows: Vec<_> = self.0.iter().filter(|window| !window.is_over(now)).collect();
+        let mut windows: Vec<_> = self.known.iter().filter(|window| !window.is_over(now)).collect();
         windows.sort_by_cached_key(|window| {
             let active = window.active_at(now).map(|active| active.end);
             (active.is_none(), active.or_else(|| window.next_after(now).map(|next| next.start)))
@@ -91,13 +105,13 @@ impl Windows {
         to: Timestamp,
     ) -> Option<Timestamp> {
         let (from, to) = (from.min(to), from.max(to));
-        let covering = self.0.iter().filter(|window| window.covers(site, tags.clone()));
+        let covering = self.known.iter().filter(|window| window.covers(site, tags.clone()));
         let ends = covering.filter_map(|window| Some(window.started_by(to)?.end));
         ends.filter(|end| *end > from).max()
     }
 
-    /// The instances for a site with these tags that overlap a time, as far as the windows are still known: a window
-    /// that is over is dropped when the team changes another one.
+    /// The instances for a site with these tags that overlap a time, as far as the windows are still known: at most 20
+    /// of those that are over or were removed, for 92 days.
     pub fn instances<'t>(
         &self,
         site: SiteId,
@@ -105,16 +119,9 @@ impl Windows {
         from: Timestamp,
         to: Timestamp,
     ) -> Vec<Instance> {
-        let covering = self.0.iter().filter(|window| window.covers(site, tags.clone()));
-        let longest = SignedDuration::from_mins(DURATION_MAX_MINUTES.into());
-        let of_window = |window: &MaintenanceWindow| {
-            let first = window.next_after(from.saturating_sub(longest).unwrap_or(from));
-            let after = |instance: &Instance| window.next_after(instance.start);
-            let starts = std::iter::successors(first, after);
-            let starts = starts.take_while(|instance| instance.start < to);
-            starts.filter(|instance| instance.end > from).collect::<Vec<_>>()
-        };
-        covering.flat_map(of_window).collect()
+        let all = self.past.iter().chain(&self.known);
+        let covering = all.filter(|window| window.covers(site, tags.clone()));
+        covering.flat_map(|window| window.instances(from, to)).collect()
     }
 
     /// The windows with one that is new or replaces the one with its id, without those that are over.
@@ -133,12 +140,15 @@ impl Windows {
             return Err(WindowRefusal::Over);
         }
         let mut next = self.without_past(now);
-        match next.0.iter_mut().find(|known| known.id == window.id) {
+        match next.known.iter_mut().find(|known| known.id == window.id) {
             Some(known) => *known = window,
-            None => next.0.push(window),
+            None => next.known.push(window),
         }
-        if next.0.len() > WINDOWS_MAX {
+        if next.known.len() > WINDOWS_MAX {
             return Err(WindowRefusal::TooMany);
+        }
+        while next.text().is_ok_and(|text| text.len() > STORED_MAX) && !next.past.is_empty() {
+            next.past.remove(0);
         }
         match next.text() {
             Ok(text) if text.len() <= STORED_MAX => Ok(next),
@@ -153,7 +163,7 @@ impl Windows {
     /// It is not active.
     pub fn with_ended(&self, id: WindowId, now: Timestamp) -> Result<Self, WindowRefusal> {
         let mut next = self.clone();
-        let active = next.0.iter_mut().find(|window| window.id == id);
+        let active = next.known.iter_mut().find(|window| window.id == id);
         let Some(window) = active.filter(|window| window.active_at(now).is_some()) else {
             return Err(WindowRefusal::NotActive);
         };
@@ -164,17 +174,36 @@ impl Windows {
     /// The windows without one, and without those that are over.
     #[must_use]
     pub fn without(&self, id: WindowId, now: Timestamp) -> Self {
-        let mut next = self.without_past(now);
-        next.0.retain(|window| window.id != id);
-        next
+        let next = self.without_past(now);
+        let (removed, known): (Vec<_>, _) =
+            next.known.into_iter().partition(|window| window.id == id);
+        let removed =
+            removed.into_iter().map(|window| MaintenanceWindow { ended_at: Some(now), ..window });
+        Self { known, past: next.past }.remembering(removed, now)
     }
 
     fn without_past(&self, now: Timestamp) -> Self {
-        Self(self.0.iter().filter(|window| !window.is_over(now)).cloned().collect())
+        let all = self.known.iter().cloned();
+        let (over, known): (Vec<_>, _) = all.partition(|window| window.is_over(now));
+        Self { known, past: self.past.clone() }.remembering(over, now)
+    }
+
+    /// The windows with others among the past ones, as far as they took place lately.
+    fn remembering(
+        mut self,
+        over: impl IntoIterator<Item = MaintenanceWindow>,
+        now: Timestamp,
+    ) -> Self {
+        let over = over.into_iter().map(|window| MaintenanceWindow { is_past: true, ..window });
+        self.past.extend(over);
+        let since = now.saturating_sub((REMEMBERED_DAYS * 24).hours()).unwrap_or(now);
+        self.past.retain(|window| !window.instances(since, now).is_empty());
+        self.past.drain(..self.past.len().saturating_sub(REMEMBERED_MAX));
+        self
     }
 
     fn text(&self) -> serde_json::Result<String> {
-        serde_json::to_string(&self.0)
+        serde_json::to_string(&self.known.iter().chain(&self.past).collect::<Vec<_>>())
     }
 }
 
@@ -187,6 +216,8 @@ impl Serialize for Windows {
 impl<'de> Deserialize<'de> for Windows {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        serde_json::from_str(&text).map(Self).map_err(D::Error::custom)
+        let all: Vec<MaintenanceWindow> = serde_json::from_str(&text).map_err(D::Error::custom)?;
+        let (past, known) = all.into_iter().partition(|window| window.is_past);
+        Ok(Self { known, past })
     }
 }
