@@ -11,6 +11,7 @@ empty if there is no outpost.
 """
 
 import contextlib
+import datetime
 import http.client
 import http.server
 import json
@@ -1311,6 +1312,51 @@ def manage_heartbeats_by_form(team, cookie):
         visit("POST", f"/teams/{team}/ping-key", 303, cookie)
 
 
+def read_reports(team):
+    """A team that has existed for months gets the reports of the last week and month, as far as they are due at this
+    hour. Recipients are sent them, and members read them."""
+    cookie = signed_in("ada@example.com")
+    pages, recipient = f"/teams/{team}/reports", "recipient@example.com"
+    ask("GET", f"{pages}/2001-01", expect=404)
+    visit("GET", pages, cookie=cookie)
+    visit("POST", f"{pages}/recipients", 422, cookie, email="nobody", kind="week")
+    for kind in ("week", "month"):
+        visit("POST", f"{pages}/recipients", 303, cookie, email=recipient, kind=kind)
+        link = letter(recipient)
+        visit("GET", link)
+        visit("POST", link)
+    long_ago = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(days=100)
+    table.update_item(
+        TableName=outputs["TableName"],
+        Key={"pk": {"S": f"T#{team}"}, "sk": {"S": "A"}},
+        UpdateExpression="SET created_at = :then",
+        ExpressionAttributeValues={":then": {"S": long_ago.strftime("%Y-%m-%dT%H:%M:%SZ")}},
+    )
+    made = lambda: [sk.removeprefix("H#") for _, sk in rows(f"RP#{team}") if sk.startswith("H#")]
+    rebuild()
+    [period, *_] = until("reports were made", made, 60)
+    assert ask("GET", f"{pages}/{period}")["data"]["sites"]
+    visit("GET", f"{pages}/{period}", cookie=cookie)
+    visit("POST", f"{pages}/{period}/send", 303, cookie)
+    link = letter(recipient)
+    visit("GET", link)
+    visit("POST", link)
+    [left] = re.findall(r'action="([^"]+/remove)"', visit("GET", pages, cookie=cookie)[1])
+    visit("POST", left, 303, cookie)
+    assert not [key for key in rows(f"F#{team}") if key[1].startswith("S#")]
+
+    make_overdue(f"RP#{team}", "A")
+    fire(f"{STACK}-redelivery")
+    scheduled = lambda: due(f"RP#{team}", "A") > time.time() * 1000 + 600_000
+    until("the next report is scheduled again", scheduled, 60)
+
+
+def due(pk, sk):
+    """When outstanding work is due, in milliseconds."""
+    key = {"pk": {"S": pk}, "sk": {"S": sk}}
+    return int(table.get_item(TableName=outputs["TableName"], Key=key)["Item"]["due"]["N"])
+
+
 def use_the_pages(team, site, target):
     """Somebody signs in, looks around, adds a site, has one checked and decides on an issue."""
     cookie = signed_in("ada@example.com")
@@ -1569,6 +1615,7 @@ def main():
     throttle_the_table(team, site, others[1])
     bucketed = send_from_buckets(team, target)
     others.extend([bucketed, *use_the_pages(team, site, target)])
+    read_reports(team)
     # The last check that a schedule has sent has run by now.
     receive(False)
     lose_a_run("status")
