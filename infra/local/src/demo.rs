@@ -162,6 +162,12 @@ mod tests {
         // All others are uneventful.
         assert!(packed >= SITES.len() - 3, "{packed}");
 
+        let reports = store.reports(team).await.expect("reports");
+        let week = reports.first().expect("a report of the last week");
+        let figures = store.period_figures(team, week.period).await.expect("read");
+        let figures = figures.expect("figures");
+        assert!(figures.monitors.iter().any(|site| site.counts.checks > 0), "{reports:?}");
+
         let mut states = Vec::new();
         for channel in store.channels(team).await.expect("channels") {
             states.push(store.channel_state((&channel).into()).await.expect("a state"));

@@ -37,7 +37,7 @@ use vedette_domain::id::{CheckId, SiteId, UserId};
 use vedette_domain::issues::note::Note;
 use vedette_domain::issues::{Fingerprint, Severity};
 use vedette_domain::maintenance::{NewWindow, Recurrence};
-use vedette_domain::message::Message;
+use vedette_domain::message::{Message, ReconcileMessage};
 use vedette_domain::sites::settings::{HTTPS_PORT, Settings};
 use vedette_domain::sites::site::Site;
 use vedette_domain::sites::site_url::SiteUrl;
@@ -242,7 +242,9 @@ pub(super) async fn write(store: &Store, service: &Service, end: Timestamp) -> R
         let state = ToolState { rev: state.rev + 1, ..state.clone() };
         store.put_tool(run.site.id.partition(), run.tool(), &state, end).await?;
     }
-    Ok(())
+    history.month.set(end);
+    let reports = ReconcileMessage::Report(history.team.id);
+    Ok(vedette_reconciler::handle(&history.app, &reports).await?)
 }
 
 impl History {
