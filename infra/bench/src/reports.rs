@@ -37,13 +37,13 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     let zone = json!({ "time_zone": "Europe/Berlin" });
     inside.ask(&owner, &Ask::of("time-zone.update").at("team", owner.team).body(zone)).await?;
     let began = Instant::now();
-    let edges = [date(2026, 10, 31), date(2026, 11, 30)];
+    let days = (date(2026, 11, 1), date(2026, 11, 30));
     for number in 0..options.sites {
         let site = inside.new_site(&owner, &format!("https://{number}.shop.example/")).await?;
         if number.is_multiple_of(DOWN) {
             go_down(&inside, site).await?;
         }
-        seed::closed_days(&inside, site, (edges[0], edges[1]), &edges)?;
+        seed::counted_days(&inside, site, days, &[days.1]).await?;
     }
     line(&format!("{} sites seeded in {:.0} s", options.sites, began.elapsed().as_secs_f64()))?;
 
@@ -59,9 +59,9 @@ pub(crate) async fn measure(options: &Options) -> Result<(), Box<dyn Error>> {
     Ok(table(headings.map(str::to_owned).to_vec(), rows)?)
 }
 
-/// A site is down for half an hour.
+/// A site is down for half an hour at the beginning of the month.
 async fn go_down(inside: &Inside, site: SiteId) -> Result<(), Box<dyn Error>> {
-    let start: Timestamp = "2026-11-02T10:00:00Z".parse()?;
+    let start: Timestamp = "2026-10-31T23:05:00Z".parse()?;
     for (minutes, is_up) in [(0, false), (2, false), (30, true), (32, true), (34, true)] {
         let slot = start + jiff::SignedDuration::from_mins(minutes);
         inside.test.set_clock(slot);

@@ -15,7 +15,7 @@ use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use serde_json::json;
 use vedette_domain::checks::check::{Check, CheckError, Finish, Phases, StatusResult, ToolResult};
 use vedette_domain::checks::history::block::{Block, BlockVersion, PackedCheck};
-use vedette_domain::checks::history::{Day, Kind, Sample, day_of, day_start};
+use vedette_domain::checks::history::{Day, Kind, day_of, day_start};
 use vedette_domain::checks::pointer::Latest;
 use vedette_domain::checks::tool::{CheckStatus, RunReason, Tool};
 use vedette_domain::checks::tool_state::{DayWrite, Keeping, ToolChange, ToolState, keeps_packed};
@@ -113,38 +113,43 @@ pub(crate) async fn first_checks(inside: &Inside, site: SiteId) -> Result<(), Bo
     Ok(app.store.commit(&changes).await?)
 }
 
-/// Fills the days between two dates of a site with a status check every five minutes, as counted days. Those of the
+/// Fills the days between two dates of a site with a status check every five minutes, as counted days. The checks of the
 /// `packed_days` are also there themselves.
-pub(crate) fn closed_days(
+pub(crate) async fn counted_days(
     inside: &Inside,
     site: SiteId,
     (from, to): (Date, Date),
     packed_days: &[Date],
 ) -> Result<(), Box<dyn Error>> {
+    let app = &inside.test.app;
     let kind =
         Kind { trigger: Trigger::Automatic(RunReason::Scheduled), status: CheckStatus::Completed };
-    let mut items = Vec::new();
+    let found = app.store.site(site.partition()).await?.ok_or("no site")?;
+    let mut state = found.tool(Tool::Status)?.clone();
     for date in from.series(1.day()).take_while(|date| *date <= to) {
-        let mut day = Day::new(date, DAYS);
-        let mut slots = Vec::new();
-        for number in 0..288 {
-            let slot = day_start(date) + SignedDuration::from_mins(5 * number);
-            day.counters.add(kind, slot);
-            let response_ms = packed_check(slot)?.result.response_time;
-            day.add_sample(Sample::Status { up: true, met: None, response_ms }, slot);
-            slots.push(slot);
-        }
-        let pk = keys::tool(site.partition(), Tool::Status).pk;
-        let sk = format!("T#{}#{}", Tool::Status, date.strftime("%Y%m%d"));
-        let mut item: Item = serde_dynamo::to_item(&day)?;
-        item.insert(PK.to_owned(), AttributeValue::S(pk));
-        item.insert(SK.to_owned(), AttributeValue::S(sk));
-        items.push(item);
+        let seeds: Vec<Seed> = (0..288)
+            .map(|number| {
+                let at = day_start(date) + SignedDuration::from_mins(5 * number);
+                let id = CheckId::automatic(site, Tool::Status, RunReason::Scheduled, at);
+                Seed { tool: Tool::Status, kind, id }
+            })
+            .collect();
+        let day = counted(date, &seeds);
+        let expires_at = day.rows_expire_at();
+        let (last, others) = seeds.split_last().ok_or("no checks")?;
+        let check = last.check()?;
+        let now = check.updated_at;
+        let tools = [changed(&state, last, check, Some(day), expires_at)];
+        let changes = Changes { site: &found.site, tools: &tools, issues: &[], usage: None, now };
+        app.store.commit(&changes).await?;
+        let [change] = tools;
+        state = change.state;
         if packed_days.contains(&date) {
-            items.extend(packed(site, &slots, day.rows_expire_at())?);
+            let slots: Vec<_> = others.iter().map(|seed| seed.id.created_at()).collect();
+            import(&inside.database, packed(site, &slots, expires_at)?)?;
         }
     }
-    import(&inside.database, items)
+    Ok(())
 }
 
 /// Adds packed checks of these sites to a closed table, a minute apart, before the one that each site has. Some of the
