@@ -153,6 +153,7 @@ async fn a_report_says_what_happened_in_the_days_of_the_teams_zone() {
         "The uptime of several sites is that of all their checks together. The median response is the median of the sites, and that of a site is the median of its hourly means.",
         "Days and times are in Europe/Berlin."
       ],
+      "objectives": [],
       "outages": [
         {
           "acknowledged_at": null,
