@@ -200,6 +200,7 @@ fn all_sample_events_have_the_same_site_and_team() {
                     sites.push(site);
                 }
                 ReconcileMessage::SyncTeam(team)
+                | ReconcileMessage::Report(team)
                 | ReconcileMessage::Rebuild { team, .. }
                 | ReconcileMessage::Deadline { team, .. }
                 | ReconcileMessage::Publish { team, .. } => teams.push(team),

@@ -326,7 +326,11 @@ mod tests {
     use crate::id::{IssueId, SiteId};
     use crate::issues::Fingerprint;
     use crate::issues::outage::{Cause, OutageRecord};
-    use crate::reports::{CheckCounts, Ending, OutageLine, ReportHeader, ReportPeriod, SiteLine};
+    use crate::objectives::{Budget, Objective, ObjectivePercentage, ObjectivePeriod};
+    use crate::reports::{
+        CheckCounts, Ending, ObjectiveLine, ObjectiveResult, OutageLine, ReportHeader,
+        ReportPeriod, SiteLine,
+    };
     use crate::time_zone::NamedZone;
 
     fn at(text: &str) -> Timestamp {
@@ -374,12 +378,20 @@ mod tests {
             name: name.to_owned(),
             at: at(&format!("{on}T10:00:00Z")),
         };
+        let budget = Budget { allowed_seconds: 2_678, used_seconds: 2_460 };
+        let objective = Objective {
+            percentage: ObjectivePercentage::of(99.9).expect("a percentage"),
+            period: ObjectivePeriod::Month,
+            counts_maintenance: false,
+        };
+        let result = ObjectiveResult { objective, budget, cadence_minutes: 1 };
         let report = Report {
             header: ReportHeader {
                 period: ReportPeriod::Month(date(2026, 10, 1)),
                 zone: NamedZone::parse("Europe/Berlin").expect("a zone"),
                 made_at: at("2026-11-01T05:00:00Z"),
                 groups: Vec::new(),
+                objectives: Vec::new(),
                 known_from: None,
                 is_cut: false,
             },
@@ -388,6 +400,13 @@ mod tests {
             totals: totals(48, 184),
             before: Some(totals(112, 190)),
             days: Vec::new(),
+            objectives: vec![ObjectiveLine {
+                name: "Payments and checkout".to_owned(),
+                sites: Some(2),
+                result,
+            }],
+            missed_objectives: 0,
+            objective_count: 1,
             worst: vec![site("Checkout and payment gateway (EU)", 41), site("Supplier sign-in", 7)],
             best: Vec::new(),
             without_downtime: 59,
@@ -466,6 +485,8 @@ mod tests {
         week.report.header.period = ReportPeriod::Week(date(2026, 10, 26));
         week.report.totals = Totals::default();
         week.report.before = None;
+        week.report.objectives.clear();
+        week.report.objective_count = 0;
         week.report.worst.clear();
         week.report.outages.clear();
         week.report.certificates.clear();
