@@ -11,6 +11,7 @@ use vedette_domain::expectations::OwnershipRecord;
 use vedette_domain::id::{IncidentId, SiteId, StatusPageId, SubscriptionId};
 use vedette_domain::message::{CheckMessage, MailRequest, Message};
 use vedette_domain::source::Source;
+use vedette_domain::status_pages::MailingTopic;
 use vedette_runtime::Destination;
 use vedette_runtime::config::environment;
 use vedette_testkit::{ApiResponse, NameServices, Spent};
@@ -215,7 +216,8 @@ async fn the_page_shows_the_units_that_are_counted() {
     units.publication("publication of a status page with subscribers, with an update").await;
     let incident = IncidentId::parse(&incident.data("uuid")).expect("an id");
     let team = scene.owner.team;
-    let mailing = MailRequest::Mailing { team, page, incident };
+    let topic = MailingTopic::Incident(incident);
+    let mailing = MailRequest::Mailing { team, list: page.into(), topic };
     units.call("emails to two subscribers", service.write(&mailing)).await;
 
     let head = "| | read units | write units | round trips | one after another |\n|---|---:|---:|---:|---:|";

@@ -105,10 +105,11 @@ fn the_event_of_the_mailer_asks_for_each_kind() {
                 MailRequest::Invitation { .. } => "invitation",
                 MailRequest::Subscription { .. } => "subscription",
                 MailRequest::Mailing { .. } => "mailing",
+                MailRequest::Report { .. } => "report",
             });
         }
     }
-    assert_eq!(kinds, ["sign_in", "invitation", "subscription", "mailing"]);
+    assert_eq!(kinds, ["sign_in", "invitation", "subscription", "mailing", "report"]);
 }
 
 #[test]
@@ -199,6 +200,7 @@ fn all_sample_events_have_the_same_site_and_team() {
                     sites.push(site);
                 }
                 ReconcileMessage::SyncTeam(team)
+                | ReconcileMessage::Report(team)
                 | ReconcileMessage::Rebuild { team, .. }
                 | ReconcileMessage::Deadline { team, .. }
                 | ReconcileMessage::Publish { team, .. } => teams.push(team),

@@ -37,6 +37,7 @@ mod own_outage;
 mod polling;
 mod posting;
 mod rebuilding;
+mod recipients;
 mod reconciliation;
 mod records;
 mod remote_checks;

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use serde_json::json;
 use vedette_domain::alerts::mail::TransactionalMailKind;
-use vedette_domain::id::{IncidentId, StatusPageId, SubscriptionId};
+use vedette_domain::id::{IncidentId, StatusPageId, SubscriptionId, TeamId};
 use vedette_domain::message::{MailRequest, Message};
 use vedette_domain::source::Source;
-use vedette_domain::status_pages::{IncidentNews, IncidentStatus};
+use vedette_domain::status_pages::{IncidentNews, IncidentStatus, MailingTopic};
 use vedette_notifier::send::SendOutcome;
 use vedette_runtime::Destination;
 use vedette_testkit::Fault;
@@ -105,6 +105,10 @@ impl Readers {
     }
 }
 
+fn requested(team: TeamId, page: StatusPageId, incident: IncidentId) -> MailRequest {
+    MailRequest::Mailing { team, list: page.into(), topic: MailingTopic::Incident(incident) }
+}
+
 fn news(mail: &Posted) -> &IncidentNews {
     let TransactionalMailKind::Incident(news) = &mail.mail.kind else { panic!("another email") };
     news
@@ -176,7 +180,7 @@ async fn nothing_is_lost_with_a_message_and_nothing_is_sent_twice() {
     readers.scene.service.advance_minutes(3);
     readers.redeliver().await;
     let team = readers.scene.owner.team;
-    let request = MailRequest::Mailing { team, page: readers.page, incident };
+    let request = requested(team, readers.page, incident);
     assert!(readers.mail().await.is_empty());
     assert_eq!(
         readers.sent(),
@@ -200,7 +204,7 @@ async fn after_a_crash_one_subscriber_gets_an_email_twice_with_the_same_id() {
     readers.scene.service.consume().await;
     readers.scene.service.test.queue.drain(Destination::Mailer);
     let (team, page) = (readers.scene.owner.team, readers.page);
-    let request = MailRequest::Mailing { team, page, incident };
+    let request = requested(team, page, incident);
     // The lease, the first email, and then the process ends before it has saved the second.
     let faults = readers.scene.service.test.faults();
     faults.on_write(3, Fault::CrashBefore);
@@ -332,14 +336,24 @@ async fn a_mailbox_that_is_always_full_is_given_up_and_one_that_is_gone_is_unsub
         delayed = readers.mail().await;
     }
     assert!(delayed.is_empty());
-    assert_eq!(store.mailing(readers.page, incident).await.expect("read"), None, "five tries");
+    assert_eq!(
+        store.mailing(readers.page.into(), MailingTopic::Incident(incident)).await.expect("read"),
+        None,
+        "five tries"
+    );
     for (outcome, subscribers) in
         [(SendOutcome::Refused { why: why() }, 1), (SendOutcome::Gone { why: why() }, 0)]
     {
         readers.update(incident, "Another update.").await;
         readers.receive(outcome);
         assert!(readers.mail().await.is_empty());
-        assert_eq!(store.mailing(readers.page, incident).await.expect("read"), None);
+        assert_eq!(
+            store
+                .mailing(readers.page.into(), MailingTopic::Incident(incident))
+                .await
+                .expect("read"),
+            None
+        );
         assert_eq!(store.subscriptions(readers.page).await.expect("read"), subscribers);
     }
 }
@@ -361,7 +375,10 @@ async fn an_update_is_not_sent_a_day_later_or_after_its_incident() {
     assert!(readers.mail().await.is_empty());
     assert_eq!(readers.sent(), []);
     let store = &readers.scene.service.test.app.store;
-    assert_eq!(store.mailing(readers.page, incident).await.expect("read"), None);
+    assert_eq!(
+        store.mailing(readers.page.into(), MailingTopic::Incident(incident)).await.expect("read"),
+        None
+    );
 
     // With the page, everything about its readers is gone.
     assert_eq!(readers.scene.client().delete(&readers.path).await.status, 204);

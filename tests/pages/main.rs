@@ -24,6 +24,7 @@ mod outages;
 mod plan;
 mod public;
 mod reader_links;
+mod recipients;
 mod reports;
 mod results;
 mod same_as_the_api;

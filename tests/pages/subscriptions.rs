@@ -6,7 +6,7 @@ use vedette_domain::accounts::audit::By;
 use vedette_domain::alerts::channel::LinkKey;
 use vedette_domain::alerts::mail::TransactionalMailKind;
 use vedette_domain::id::SubscriptionId;
-use vedette_domain::status_pages::{SUBSCRIPTIONS_MAX, SUBSCRIPTIONS_OF_PAGE, StatusPage};
+use vedette_domain::status_pages::{SUBSCRIPTIONS_MAX, SUBSCRIPTIONS_OF_LIST, StatusPage};
 use vedette_testkit::TestApp;
 use vedette_testkit::status_pages::published_page;
 use vedette_tests::receivers::Posted;
@@ -202,9 +202,9 @@ async fn a_source_a_mailbox_and_a_page_have_limits() {
     assert_eq!(sent_mails(&test).await.len(), 6);
 
     let subject = format!("subscribed-page#{}", page.id);
-    let window = SUBSCRIPTIONS_OF_PAGE.window;
+    let window = SUBSCRIPTIONS_OF_LIST.window;
     while test.app.store.count(&subject, window, test.now()).await.expect("counted")
-        < SUBSCRIPTIONS_OF_PAGE.times
+        < SUBSCRIPTIONS_OF_LIST.times
     {}
     let (status, wait) = ask(30, "198.51.100.2").await;
     assert!(status == 429 && wait.is_some());

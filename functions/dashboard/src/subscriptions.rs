@@ -1,6 +1,6 @@
-//! Subscriptions to a status page, for which readers ask with a form, and to reports, for which members of the team add
-//! them. Readers confirm a subscription on the page that an email links to; each email after that links to the page that
-//! ends it. Nobody learns from these pages who has subscribed: without the
+//! Subscriptions to a status page, for which readers ask with a form, and to reports, for which members of the team
+//! add them. Readers confirm a subscription on the page that an email links to; each email after that links to the
+//! page that ends it. Nobody learns from these pages who has subscribed: without the
 //! key from an email, the answer is the same as if there were no subscription.
 
 use lambda_http::http::StatusCode;

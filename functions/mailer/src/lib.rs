@@ -1,6 +1,6 @@
 //! Transactional emails let their reader in: sign-in links and invitations. Others confirm a subscription to a status
-//! page or to reports, or go to its subscribers. A separate function sends them all, which reads nothing from strangers' sites and
-//! receivers. The notifier does read those, so an attacker who breaks into it cannot sign in as somebody else.
+//! page or to reports, or go to its subscribers. A separate function sends them all, which reads nothing from strangers'
+//! sites and receivers. The notifier does read those, so an attacker who breaks into it cannot sign in as somebody else.
 
 mod grants;
 mod mailing;

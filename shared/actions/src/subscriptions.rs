@@ -1,6 +1,6 @@
-//! Subscriptions of readers to a status page, which they request themselves, and to reports, for which members add them.
-//! The answer to a reader's request is the same whether or not the address has a subscription, so nobody learns who has
-//! subscribed.
+//! Subscriptions of readers to a status page, which they request themselves, and to reports, for which members add
+//! them. The answer to a reader's request is the same whether or not the address has a subscription, so nobody learns
+//! who has subscribed.
 
 use std::time::Duration;
 

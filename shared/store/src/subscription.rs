@@ -66,8 +66,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// A conflict when it has changed since it was read, or the page is gone. If there is no room for another subscription,
-    /// see [`is_full`].
+    /// A conflict when it has changed since it was read, or the page is gone. If there is no room for another
+    /// subscription, see [`is_full`].
     pub async fn confirm_subscription(
         &self,
         read: &Subscription,

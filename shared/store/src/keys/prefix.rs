@@ -54,7 +54,8 @@ pub enum Prefix {
     Publication,
     /// A published status page, by its address.
     Published,
-    /// The readers who have subscribed to a status page or to the reports of a team, and what they still have to be sent.
+    /// The readers who have subscribed to a status page or to the reports of a team, and what they still have to be
+    /// sent.
     Subscription,
     /// The list of a team's heartbeats, with their slugs and the team's ping key.
     Heartbeats,

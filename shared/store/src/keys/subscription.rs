@@ -1,5 +1,5 @@
-//! Keys of subscriptions to status pages and reports. They are apart from the pages and the team: the process that sends
-//! emails to subscribers cannot change what a team has chosen.
+//! Keys of subscriptions to status pages and reports. They are apart from the pages and the team: the process that
+//! sends emails to subscribers cannot change what a team has chosen.
 
 use vedette_domain::id::{ListId, SubscriptionId};
 use vedette_domain::reports::ReportList;

@@ -75,21 +75,23 @@ impl ReportMail {
         [names.join(", "), self.report.header.period.days_named()]
     }
 
-    fn figures(&self) -> [Figure; 4] {
+    /// The main figures, without those that nobody knows.
+    fn figures(&self) -> Vec<Figure> {
         type Value = fn(&Totals) -> Option<String>;
         let values: [(&'static str, Value); 4] = [
             ("Uptime", |of| Some(format!("{} %", of.uptime()?))),
-            ("Downtime", |of| Some(rounded_up(of.down))),
+            ("Downtime", |of| of.uptime().map(|_| rounded_up(of.down))),
             ("Median response", |of| Some(format!("{} ms", of.median_ms?))),
             ("Mean time to acknowledge", |of| of.to_acknowledge.map(time::duration)),
         ];
         let Report { totals, before, .. } = &self.report;
         let said = |value: Option<String>| value.unwrap_or_else(|| "–".to_owned());
-        values.map(|(label, value)| Figure {
-            label,
-            now: said(value(totals)),
-            before: before.as_ref().map(|before| said(value(before))),
-        })
+        let figures = values.into_iter().filter_map(|(label, value)| {
+            let (now, before) = (value(totals), before.as_ref().map(value));
+            let is_known = now.is_some() || before.iter().flatten().next().is_some();
+            is_known.then(|| Figure { label, now: said(now), before: before.map(said) })
+        });
+        figures.collect()
     }
 
     /// The lists that have lines.
@@ -150,6 +152,9 @@ impl ReportMail {
     fn compared(&self) -> String {
         let period = self.report.header.period;
         let figures = self.figures();
+        if figures.is_empty() {
+            return String::new();
+        }
         let column = |head: String, value: &dyn Fn(&Figure) -> String| {
             iter::once(head).chain(figures.iter().map(value)).collect::<Vec<_>>()
         };
@@ -199,7 +204,10 @@ impl ReportMail {
                                     @if !summary.is_empty() {
                                         tr { td.mu style="padding:8px 32px 0;font-size:15px;line-height:22px;color:#586170;overflow-wrap:anywhere" { (summary) } }
                                     }
-                                    tr { td style="padding:20px 32px 0" { (self.comparison()) } }
+                                    @let figures = self.figures();
+                                    @if !figures.is_empty() {
+                                        tr { td style="padding:20px 32px 0" { (self.comparison(&figures)) } }
+                                    }
                                     @for section in self.sections() { (section.html()) }
                                     tr { td style="padding:28px 32px 0" {
                                         a.btn href=(url) style="display:inline-block;padding:10px 18px;border-radius:7px;background:#14181f;color:#ffffff;font-size:14px;line-height:20px;font-weight:600;text-decoration:none" { (follow) }
@@ -218,7 +226,7 @@ impl ReportMail {
         page.into_string()
     }
 
-    fn comparison(&self) -> Markup {
+    fn comparison(&self, figures: &[Figure]) -> Markup {
         let period = self.report.header.period;
         let has_before = self.report.before.is_some();
         html! {
@@ -228,11 +236,11 @@ impl ReportMail {
                     th scope="col" style=(FIGURE) { (period.name()) }
                     @if has_before { th.mu scope="col" style={ (FIGURE) ";font-weight:400;color:#586170" } { (period.before().name()) } }
                 }
-                @for figure in self.figures() {
+                @for figure in figures {
                     tr {
                         th scope="row" style={ (CELL) ";font-weight:400" } { (figure.label) }
                         td style={ (FIGURE) ";font-weight:600" } { (figure.now) }
-                        @if let Some(before) = figure.before { td.mu style={ (FIGURE) ";color:#586170" } { (before) } }
+                        @if let Some(before) = &figure.before { td.mu style={ (FIGURE) ";color:#586170" } { (before) } }
                     }
                 }
             }
@@ -304,4 +312,290 @@ fn wrapped(start: &str, text: &str) -> String {
         }
     }
     format!("{start}{}", lines.join(&format!("\n{}", " ".repeat(indent))))
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+    use jiff::{SignedDuration, Timestamp};
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::alerts::mail::{Envelope, TransactionalMail, TransactionalMailKind, mail};
+    use crate::checks::percentage::Percentage;
+    use crate::id::{IssueId, SiteId};
+    use crate::issues::Fingerprint;
+    use crate::issues::outage::{Cause, OutageRecord};
+    use crate::objectives::{Budget, Objective, ObjectivePercentage, ObjectivePeriod};
+    use crate::reports::{
+        CheckCounts, Ending, ObjectiveLine, ObjectiveResult, OutageLine, ReportHeader,
+        ReportPeriod, SiteLine,
+    };
+    use crate::time_zone::NamedZone;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().expect("a timestamp")
+    }
+
+    fn outage(name: &str, detail: &str, minutes: i64) -> OutageLine {
+        let site = SiteId(Uuid::from_u128(1));
+        let began_at = at("2026-10-04T01:31:00Z");
+        let down = SignedDuration::from_mins(minutes);
+        let outage = OutageRecord {
+            issue: IssueId::new(site, Fingerprint::StatusDown, began_at),
+            site,
+            opened_at: began_at,
+            began_at,
+            ended_at: Some(began_at + down),
+            cause: Cause::Http,
+            detail: detail.to_owned(),
+            acknowledged: None,
+            resolved_by: None,
+        };
+        OutageLine { name: name.to_owned(), outage, down }
+    }
+
+    fn totals(down: i64, median_ms: u32) -> Totals {
+        Totals {
+            counts: CheckCounts { checks: 10_000, up: 9_999, ..CheckCounts::default() },
+            outages: 2,
+            down: SignedDuration::from_mins(down),
+            median_ms: Some(median_ms),
+            to_acknowledge: None,
+            acknowledged: 0,
+        }
+    }
+
+    fn october() -> ReportMail {
+        let site = |name: &str, down| SiteLine {
+            id: SiteId(Uuid::from_u128(1)),
+            name: name.to_owned(),
+            uptime: Percentage::of(999, 1_000),
+            down: SignedDuration::from_mins(down),
+            median_ms: None,
+        };
+        let ending = |name: &str, on: &str| Ending {
+            name: name.to_owned(),
+            at: at(&format!("{on}T10:00:00Z")),
+        };
+        let budget = Budget { allowed_seconds: 2_678, used_seconds: 2_460 };
+        let objective = Objective {
+            percentage: ObjectivePercentage::of(99.9).expect("a percentage"),
+            period: ObjectivePeriod::Month,
+            counts_maintenance: false,
+        };
+        let result = ObjectiveResult { objective, budget, cadence_minutes: 1 };
+        let report = Report {
+            header: ReportHeader {
+                period: ReportPeriod::Month(date(2026, 10, 1)),
+                zone: NamedZone::parse("Europe/Berlin").expect("a zone"),
+                made_at: at("2026-11-01T05:00:00Z"),
+                groups: Vec::new(),
+                objectives: Vec::new(),
+                known_from: None,
+                is_cut: false,
+            },
+            group: None,
+            sites: 61,
+            totals: totals(48, 184),
+            before: Some(totals(112, 190)),
+            days: Vec::new(),
+            objectives: vec![ObjectiveLine {
+                name: "Payments and checkout".to_owned(),
+                sites: Some(2),
+                result,
+            }],
+            missed_objectives: 0,
+            objective_count: 1,
+            worst: vec![site("Checkout and payment gateway (EU)", 41), site("Supplier sign-in", 7)],
+            best: Vec::new(),
+            without_downtime: 59,
+            outages: vec![
+                outage("Checkout and payment gateway (EU)", "certificate expired", 41),
+                outage("Supplier sign-in", "HTTP 502 Bad Gateway", 7),
+            ],
+            responses: Vec::new(),
+            certificates: vec![ending("warehouse.meridian.example", "2026-11-30")],
+            domains: vec![ending("meridian-goods.example", "2026-11-14")],
+            links: Vec::new(),
+            scores: Vec::new(),
+            heartbeats: Vec::new(),
+            undelivered: Vec::new(),
+        };
+        ReportMail { team: "Meridian Goods".to_owned(), report }
+    }
+
+    const LINK: (&str, &str) =
+        ("View the whole report", "https://vedette.example.com/teams/3/reports/2026-10");
+    const END: Option<&str> =
+        Some("https://vedette.example.com/subscriptions/3/4/unsubscribe?key=5");
+
+    fn plain(mail: &ReportMail) -> String {
+        let plain = mail.plain(LINK, END);
+        for line in plain.lines().filter(|line| !line.contains("https://vedette.example.com")) {
+            assert!(line.chars().count() <= COLUMNS, "{line}");
+        }
+        plain
+    }
+
+    #[test]
+    fn a_report_is_readable_as_text() {
+        insta::assert_snapshot!(plain(&october()), @r"
+        Meridian Goods, 1 to 31 October 2026
+
+        99.99 % uptime in October 2026, with 2 outages
+
+        The 2 outages took 48 min across 61 sites. The longest took 41 min: Checkout
+        and payment gateway (EU) on 4 Oct (certificate expired).
+
+                                  October 2026  September 2026
+        Uptime                    99.99 %       99.99 %
+        Downtime                  48 min        1 h 52 min
+        Median response           184 ms        190 ms
+        Mean time to acknowledge  –             –
+
+        LONGEST DOWNTIME
+        99.90 %  41 min  Checkout and payment gateway (EU)
+        99.90 %   7 min  Supplier sign-in
+
+        OUTAGES
+        4 Oct, 03:31  41 min  Checkout and payment gateway (EU): certificate expired
+        4 Oct, 03:31   7 min  Supplier sign-in: HTTP 502 Bad Gateway
+
+        ENDS SOON
+        Domain       14 Nov  meridian-goods.example
+        Certificate  30 Nov  warehouse.meridian.example
+
+        View the whole report:
+        https://vedette.example.com/teams/3/reports/2026-10
+
+        10000 of 10000 checks that were due were made. An outage lasts from its first
+        failed check to the next good one. Downtime is the time of all outages in the
+        period, rounded up to whole minutes. Uptime is the share of successful checks,
+        rounded down. So a short outage may change one and not the other. Maintenance,
+        paused time and checks that could not run do not count as downtime. The uptime
+        of several sites is that of all their checks together. The median response is
+        the median of the sites, and that of a site is the median of its hourly means.
+        Days and times are in Europe/Berlin.
+
+        -- 
+        Unsubscribe this address: https://vedette.example.com/subscriptions/3/4/unsubscribe?key=5
+        ");
+        let mut week = october();
+        week.report.header.period = ReportPeriod::Week(date(2026, 10, 26));
+        week.report.totals = Totals::default();
+        week.report.before = None;
+        week.report.objectives.clear();
+        week.report.objective_count = 0;
+        week.report.worst.clear();
+        week.report.outages.clear();
+        week.report.certificates.clear();
+        week.report.domains.clear();
+        week.report.group = Some("Shops".to_owned());
+        insta::assert_snapshot!(plain(&week), @r"
+        Meridian Goods, Shops, 26 October to 1 November 2026
+
+        Shops: Nothing was checked in week 44 of 2026
+
+                                  week 44 of 2026
+        Uptime                    –
+        Downtime                  0 min
+        Median response           –
+        Mean time to acknowledge  –
+
+        View the whole report:
+        https://vedette.example.com/teams/3/reports/2026-10
+
+        0 of 0 checks that were due were made. An outage lasts from its first failed
+        check to the next good one. Downtime is the time of all outages in the period,
+        rounded up to whole minutes. Uptime is the share of successful checks, rounded
+        down. So a short outage may change one and not the other. Maintenance, paused
+        time and checks that could not run do not count as downtime. The uptime of
+        several sites is that of all their checks together. The median response is the
+        median of the sites, and that of a site is the median of its hourly means.
+        Days and times are in Europe/Berlin.
+
+        -- 
+        Unsubscribe this address: https://vedette.example.com/subscriptions/3/4/unsubscribe?key=5
+        ");
+    }
+
+    #[test]
+    fn a_report_has_the_headers_with_which_programs_unsubscribe() {
+        let (url, unsubscribe_url) = (LINK.1.to_owned(), END.map(str::to_owned));
+        let kind = TransactionalMailKind::Report(Box::new(october()));
+        let envelope = Envelope {
+            from: "Vedette <alerts@vedette.example.com>".to_owned(),
+            to: "kate@example.com".to_owned(),
+            message_id: "1@vedette.example.com".to_owned(),
+            at: at("2026-11-01T05:00:00Z"),
+            unsubscribe_url: None,
+            host: "vedette.example.com".to_owned(),
+        };
+        let mail = mail(&TransactionalMail { kind, url, unsubscribe_url }, &envelope);
+        let written = String::from_utf8(mail.expect("a mail").formatted()).expect("ASCII");
+        let (headers, _) = written.split_once("\r\n\r\n").expect("headers");
+        insta::assert_snapshot!(headers.replace("\r\n", "\n"), @r#"
+        From: Vedette <alerts@vedette.example.com>
+        To: kate@example.com
+        Subject: 99.99 % uptime in October 2026, with 2 outages
+        Date: Sun, 01 Nov 2026 05:00:00 +0000
+        Message-ID: <1@vedette.example.com>
+        Auto-Submitted: auto-generated
+        X-Auto-Response-Suppress: All
+        List-Unsubscribe: <https://vedette.example.com/subscriptions/3/4/unsubscribe?key=5>
+        List-Unsubscribe-Post: List-Unsubscribe=One-Click
+        MIME-Version: 1.0
+        Content-Type: multipart/alternative;
+         boundary="e27f72eaee1bef4ab8b7946605bd0bb63a6e1079"
+        "#);
+    }
+
+    #[test]
+    fn names_are_escaped_and_stay_on_one_line() {
+        let hostile = "<b>\u{202e}\u{5d0}\u{5d1}\r\nBcc: x@example.com\" onclick=\"x";
+        let long = "a".repeat(255);
+        let mut mail = october();
+        mail.team = hostile.to_owned();
+        mail.report.group = Some(hostile.to_owned());
+        mail.report.worst[0].name = hostile.to_owned();
+        mail.report.worst[1].name = long.clone();
+        mail.report.outages[0] = outage(hostile, hostile, 41);
+        mail.report.outages[1] = outage(&long, "連".repeat(200).as_str(), 7);
+        mail.report.certificates[0].name = hostile.to_owned();
+        let text = plain(&mail);
+        let unwrapped: String = text.split_whitespace().collect();
+        assert!(unwrapped.contains(&long) && !text.contains('\u{202e}'), "{text}");
+        assert!(!text.lines().any(|line| line.starts_with("Bcc")), "{text}");
+        let html = mail.html(LINK, END);
+        let safe = "&lt;b&gt;\u{5d0}\u{5d1} Bcc: x@example.com&quot; onclick=&quot;x";
+        assert!(html.contains(&format!("<bdi>{safe}</bdi>")), "{html}");
+        assert!(!html.contains("<b>") && !html.contains('\u{202e}') && !html.contains('\n'));
+        for resource in ["<img", "<script", "<link", "src=", "url(", "@import", "@font-face"] {
+            assert!(!html.contains(resource), "{resource}");
+        }
+        let links: Vec<_> =
+            html.split("href=\"").skip(1).filter_map(|at| at.split('"').next()).collect();
+        assert_eq!(links, [LINK.1, END.expect("a link")]);
+    }
+
+    #[test]
+    fn the_html_has_the_figures_of_the_text() {
+        let html = october().html(LINK, END);
+        for figure in [
+            "99.99 %",
+            "48 min",
+            "1 h 52 min",
+            "184 ms",
+            "190 ms",
+            "99.90 %",
+            "41 min",
+            "30 Nov",
+            "14 Nov",
+            "4 Oct, 03:31",
+        ] {
+            assert!(html.contains(figure), "{figure}: {html}");
+        }
+        assert!(html.contains("max-width:600px") && html.contains("prefers-color-scheme:dark"));
+    }
 }
