@@ -21,7 +21,7 @@ use crate::time_zone::NamedZone;
 
 use downtime::failed_in_maintenance;
 
-pub use downtime::Downtime;
+pub use downtime::SiteDowntime;
 pub use input::{ObjectiveInput, ObjectiveRule};
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
@@ -184,7 +184,7 @@ impl Objective {
     pub fn site_budget(
         self,
         window: TimeSpan,
-        downtime: &Downtime,
+        downtime: &SiteDowntime,
         days: &[Day],
         cadence_minutes: u32,
     ) -> Budget {
@@ -201,7 +201,7 @@ impl Objective {
     pub fn group_budget<'a>(
         self,
         window: TimeSpan,
-        sites: impl IntoIterator<Item = &'a Downtime>,
+        sites: impl IntoIterator<Item = &'a SiteDowntime>,
     ) -> Budget {
         let down = sites.into_iter().flat_map(|site| match self.counts_maintenance {
             true => site.outages(window),

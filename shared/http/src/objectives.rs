@@ -9,7 +9,7 @@ use vedette_domain::checks::tool::Tool;
 use vedette_domain::id::{Partition, SiteId};
 use vedette_domain::issues::record::Issue;
 use vedette_domain::issues::{Fingerprint, Problem};
-use vedette_domain::objectives::{Budget, Downtime, Objective};
+use vedette_domain::objectives::{Budget, Objective, SiteDowntime};
 use vedette_domain::sites::group::{SiteGroup, SiteGroups};
 use vedette_domain::time_span::TimeSpan;
 use vedette_store::{Directory, DirectoryRow, IndexRow, Store, StoreError, TeamWithSettings};
@@ -65,7 +65,7 @@ impl BudgetOf {
         let outages = issues.iter().filter(|issue| is_outage(issue)).flat_map(Issue::problems);
         let outages = outages.map(|outage| outage.or_ended(ended_at));
         let maintenance = team.windows.instances(site.id, &site.tags, window.from, now);
-        let downtime = Downtime::of(outages, &maintenance, now);
+        let downtime = SiteDowntime::of(outages, &maintenance, now);
         let cadence = access.settings().tools.cadence_minutes(Tool::Status);
         let budget = objective.site_budget(window, &downtime, &days, cadence);
         Ok(Some(Self { objective, window, budget }))
@@ -124,7 +124,7 @@ impl BudgetOf {
                     team.team.windows.instances(row.id, tags, span.from, span.to)
                 }
             };
-            Downtime::of(of_site, &maintenance, now)
+            SiteDowntime::of(of_site, &maintenance, now)
         };
         let budgets = wanted.into_iter().map(|Members { group, objective, window, rows }| {
             let downtimes: Vec<_> = rows.into_iter().map(downtime).collect();

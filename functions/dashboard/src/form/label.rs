@@ -2,6 +2,7 @@
 
 use vedette_domain::expectations::ExpectationsInput;
 use vedette_domain::input::{Input as _, InputField};
+use vedette_domain::objectives::ObjectiveInput;
 
 /// The label of a field, and a help text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +39,11 @@ pub(crate) fn of_field(path: &str) -> Option<String> {
         _ => {
             let expected = path.strip_prefix("expectations.");
             let field = expected.and_then(|path| InputField::find(ExpectationsInput::FIELDS, path));
+            if let Some(field) = field {
+                return Some(field.label());
+            }
+            let objective = path.strip_prefix("objective.");
+            let field = objective.and_then(|path| InputField::find(ObjectiveInput::FIELDS, path));
             if let Some(field) = field {
                 return Some(field.label());
             }

@@ -9,14 +9,14 @@ use crate::time_span::{TimeSpan, union, without};
 
 /// What is known about the downtime of a site.
 #[derive(Debug, Clone)]
-pub struct Downtime {
+pub struct SiteDowntime {
     /// The time of its outages.
     outages: Vec<TimeSpan>,
     /// The time of its maintenance.
     maintenance: Vec<TimeSpan>,
 }
 
-impl Downtime {
+impl SiteDowntime {
     /// The outages of a site until `now`, and its maintenance.
     pub fn of(
         outages: impl IntoIterator<Item = Problem>,

@@ -144,7 +144,7 @@ fn outages_count_once_within_the_window_and_without_maintenance() {
     let now = at("2026-11-24T10:00:00Z");
     let of = objective(99.0, ObjectivePeriod::Days7);
     let window = of.window(now, &NamedZone::utc());
-    let downtime = Downtime::of(outages, &maintenance, now);
+    let downtime = SiteDowntime::of(outages, &maintenance, now);
     let budget = of.group_budget(window, [&downtime]);
     let used = 4 * 60 + 3_600 + 60;
     assert_eq!(budget, Budget { allowed_seconds: 6_048, used_seconds: used });
@@ -277,7 +277,7 @@ proptest! {
             began_at: at(from),
             ended_at: Some(at(from + lasts)),
         });
-        let downtime = Downtime::of(outages, &[], now);
+        let downtime = SiteDowntime::of(outages, &[], now);
         let budget = of.site_budget(window, &downtime, &[], cadence);
         prop_assert_eq!(budget, of.group_budget(window, [&downtime, &downtime]));
         prop_assert!((0..=window.lasts().as_secs()).contains(&budget.used_seconds));
