@@ -22,6 +22,7 @@ async fn secrets_are_references_and_an_export_changes_nothing() {
         "sites": [{
             "key": "home",
             "url": "https://shop.example",
+            "objective": { "percentage": 99.95, "period": "month", "counts_maintenance": true },
             "monitoring_settings": { "request_header": { "name": "x-key", "value": "s3cret" } },
         }],
         "heartbeats": [
@@ -32,7 +33,7 @@ async fn secrets_are_references_and_an_export_changes_nothing() {
             { "key": "ops", "kind": "slack", "name": "Ops", "url": "https://hooks.slack.com/services/T/B/s3cret" },
             { "key": "push", "kind": "ntfy", "name": "Push", "url": "https://ntfy.sh/s3cret", "token": "tk_s3cret" },
         ],
-        "groups": [{ "key": "prod", "name": "Production", "selector": "env:prod" }],
+        "groups": [{ "key": "prod", "name": "Production", "selector": "env:prod", "objective": { "percentage": 99.0, "period": "30_days" } }],
         "maintenance_windows": [{
             "key": "nightly",
             "name": "Nightly",
@@ -52,6 +53,9 @@ async fn secrets_are_references_and_an_export_changes_nothing() {
     assert_eq!((made.status, &made.body["data"]["left"]), (200, &json!(0)), "{}", made.body);
     let exported = export(&service, &owner).await;
     assert!(!exported.to_string().contains("s3cret"), "{exported}");
+    for list in ["sites", "groups"] {
+        assert_eq!(exported[list][0]["objective"], document[list][0]["objective"], "{list}");
+    }
     insta::assert_snapshot!(serde_json::to_string_pretty(&exported["channels"]).expect("JSON"), @r#"
     [
       {

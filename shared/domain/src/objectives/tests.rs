@@ -145,7 +145,7 @@ fn outages_count_once_within_the_window_and_without_maintenance() {
     let of = objective(99.0, ObjectivePeriod::Days7);
     let window = of.window(now, &NamedZone::utc());
     let downtime = SiteDowntime::of(outages, &maintenance, now);
-    let budget = of.group_budget(window, [&downtime]);
+    let budget = of.group_budget(window, [&downtime, &downtime]);
     let used = 4 * 60 + 3_600 + 60;
     assert_eq!(budget, Budget { allowed_seconds: 6_048, used_seconds: used });
     assert_eq!((budget.left(), budget.used_percent()), (2_148, 64));
