@@ -16,7 +16,7 @@ use vedette_domain::checks::tool_state::ToolState;
 use vedette_domain::id::{MonitorId, Partition, TeamId, Trigger};
 use vedette_domain::issues::outage::OutageRecord;
 use vedette_domain::message::{MailRequest, Message, ReconcileMessage};
-use vedette_domain::objectives::Downtime;
+use vedette_domain::objectives::SiteDowntime;
 use vedette_domain::reports::{
     CheckedMonitor, CountedParts, GroupObjective, MonitorFigures, ObjectiveResult, ReportHeader,
     ReportPeriod,
@@ -167,7 +167,7 @@ fn objectives(
             let tags = directory.tags_of(row);
             let maintenance = team.team.windows.instances(row.id, tags, span.from, span.to);
             let outages = outages.get(&row.id)?.iter().map(OutageRecord::problem);
-            Some(Downtime::of(outages, &maintenance, now))
+            Some(SiteDowntime::of(outages, &maintenance, now))
         });
         let budget = objective.group_budget(span, &down.collect::<Vec<_>>());
         Some(GroupObjective {
@@ -270,7 +270,7 @@ impl Read<'_> {
         let windows = &self.team.team.windows;
         let maintenance = windows.instances(site.id, &site.tags, span.from, span.to);
         let downtime =
-            Downtime::of(outages.iter().map(OutageRecord::problem), &maintenance, self.now);
+            SiteDowntime::of(outages.iter().map(OutageRecord::problem), &maintenance, self.now);
         let cadence = self.team.settings_for(site).tools.cadence_minutes(Tool::Status);
         let budget = objective.site_budget(span, &downtime, days, cadence);
         ObjectiveResult::of(objective, budget, cadence)
