@@ -16,6 +16,7 @@ use vedette_dashboard::{Dashboard, StatusPages, find_public};
 use vedette_domain::checks::check::{Finish, ToolResult};
 use vedette_domain::checks::tool::{RunReason, Tool};
 use vedette_domain::id::{CheckId, SiteId};
+use vedette_domain::message::ReconcileMessage;
 use vedette_domain::sites::site_url::MAX_LENGTH;
 use vedette_domain::sites::tag::Tags;
 use vedette_domain::status_pages::{ComponentState, PublishedPage};
@@ -159,6 +160,13 @@ async fn shop(test: &TestApp, now: Timestamp) -> Result<Pages, Box<dyn Error>> {
     let check = client.get(&format!("/sites/{down}/checks")).await.body["data"][0]["uuid"].clone();
     let check = check.as_str().ok_or("no check")?.to_owned();
     let heartbeat = heartbeats(test, &owner, now).await?;
+    // The report of the week, as its members see it on Monday.
+    test.set_clock("2026-11-23T06:00:00Z".parse()?);
+    let message = ReconcileMessage::Report(owner.team);
+    vedette_reconciler::handle(&test.app, &message).await?;
+    test.set_clock(now);
+    let reports = test.app.store.reports(owner.team).await?;
+    let report = reports.first().ok_or("no report")?.period;
     let team = format!("/teams/{}", owner.team);
     let of_site = |path: &str| format!("/sites/{site}{path}");
     let pages = vec![
@@ -178,6 +186,8 @@ async fn shop(test: &TestApp, now: Timestamp) -> Result<Pages, Box<dyn Error>> {
         ("issues", format!("{team}/issues")),
         ("outages", format!("{team}/outages")),
         ("events", format!("{team}/events")),
+        ("team-reports", format!("{team}/reports")),
+        ("team-report", format!("{team}/reports/{report}")),
         ("heartbeats", format!("{team}/heartbeats")),
         ("heartbeat", heartbeat.clone()),
         ("heartbeat-edit", format!("{heartbeat}/edit")),
