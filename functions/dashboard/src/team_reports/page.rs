@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, html};
+use url::form_urlencoded::byte_serialize;
 use vedette_domain::accounts::account::User;
 use vedette_domain::alerts::link;
 use vedette_domain::checks::history::Downtime;
@@ -20,7 +21,7 @@ use crate::form::capitalized;
 use crate::layout;
 use crate::words::{self, counted, grouped, unknown};
 
-/// Certificates and domains that end within so many days are in colour.
+/// Certificates and domains that end within so many days are in color.
 const VERY_SOON: SignedDuration = SignedDuration::from_hours(30 * 24);
 
 /// `October 2026`, `Week 48 of 2026`.
@@ -37,7 +38,6 @@ pub(super) fn page(
     let now = context.app.clock.now();
     let clock = Clock { now, zone: &report.header.zone, is_chosen: true };
     html! {
-        article.report {
             header.row.far {
                 div {
                     h1 { (report.headline()) }
@@ -64,7 +64,6 @@ pub(super) fn page(
                 @for sentence in report.method() { (sentence) " " }
                 "Made " (clock.instant(report.header.made_at)) "."
             }
-        }
     }
 }
 
@@ -85,10 +84,8 @@ fn links(team: &TeamWithSettings, report: &Report, sends_mail: bool) -> Markup {
                     button.s { "Show" }
                 }
             }
-            @let group = report.group.as_ref().map(|group| {
-                url::form_urlencoded::Serializer::new("?".to_owned()).append_pair("group", group).finish()
-            });
-            a.btn.s href={ (address) "/figures.csv" (group.unwrap_or_default()) } { "CSV" }
+            @let query = report.group.iter().flat_map(|group| ["?group=".to_owned(), byte_serialize(group.as_bytes()).collect()]);
+            a.btn.s href={ (address) "/figures.csv" (query.collect::<String>()) } { "CSV" }
             @if sends_mail {
                 form method="post" action={ (address) "/send" } {
                     @if let Some(group) = &report.group { input type="hidden" name="group" value=(group); }
@@ -166,7 +163,7 @@ fn objectives(report: &Report) -> Markup {
         @if !report.objectives.is_empty() {
             section.card {
                 header { h2 { "Objectives" } }
-                table.t.cards-t {
+                table.t.cards-t.figs {
                     (layout::columns("Objectives, those of groups first", &["Sites", "Objective", "Budget", "Used", "Left"]))
                     tbody {
                         @for line in &report.objectives {
@@ -206,11 +203,11 @@ fn extremes(report: &Report) -> Markup {
     let others = report.without_downtime.saturating_sub(report.best.len());
     html! {
         @if !report.worst.is_empty() || !report.best.is_empty() {
-            div.two {
+            div.halves {
                 @if !report.worst.is_empty() {
                     section.card {
                         header { h2 { "Longest downtime" } }
-                        table.t {
+                        table.t.figs {
                             (layout::columns("Sites with the longest downtime", &["Site", "Downtime", "Uptime"]))
                             tbody { @for site in &report.worst { (line(site, rounded_up(site.down))) } }
                         }
@@ -219,7 +216,7 @@ fn extremes(report: &Report) -> Markup {
                 @if !report.best.is_empty() {
                     section.card {
                         header { h2 { "Fastest without downtime" } }
-                        table.t {
+                        table.t.figs {
                             (layout::columns("The fastest sites without downtime", &["Site", "Median", "Uptime"]))
                             tbody {
                                 @for site in &report.best {
@@ -283,7 +280,7 @@ fn responses(report: &Report) -> Markup {
         @if !report.responses.is_empty() {
             section.card {
                 header { h2 { "Response time, against " (before) } }
-                table.t {
+                table.t.figs {
                     (layout::columns("Median response times", &["Site", "Before", "Now", "Change"]))
                     tbody {
                         @for line in &report.responses {
@@ -310,7 +307,7 @@ fn endings(report: &Report, clock: Clock<'_>) -> Markup {
     let made_at = report.header.made_at;
     html! {
         @if !report.certificates.is_empty() || !report.domains.is_empty() {
-            div.two {
+            div.halves {
                 (ending("Certificates that end soon", &report.certificates, made_at, clock))
                 (ending("Domains that end soon", &report.domains, made_at, clock))
             }
@@ -323,7 +320,7 @@ fn ending(title: &str, endings: &[Ending], made_at: Timestamp, clock: Clock<'_>)
         @if !endings.is_empty() {
             section.card {
                 header { h2 { (title) } }
-                table.t {
+                table.t.figs {
                     (layout::columns(title, &["Name", "End", "Left"]))
                     tbody {
                         @for Ending { name, at } in endings {
@@ -351,11 +348,11 @@ fn changes(report: &Report) -> Markup {
     let score = |score: u16| format!("{}.{}", score / 100, score / 10 % 10);
     html! {
         @if !report.links.is_empty() || !report.scores.is_empty() {
-            div.two {
+            div.halves {
                 @if !report.links.is_empty() {
                     section.card {
                         header { h2 { "Broken links" } }
-                        table.t {
+                        table.t.figs {
                             (layout::columns("Broken links", &["Site", "New", "Fixed", "Broken now"]))
                             tbody {
                                 @for line in &report.links {
@@ -371,7 +368,7 @@ fn changes(report: &Report) -> Markup {
                 @if !report.scores.is_empty() {
                     section.card {
                         header { h2 { "Lighthouse score" } }
-                        table.t {
+                        table.t.figs {
                             (layout::columns("Mean Lighthouse scores", &["Site", "Before", "Now"]))
                             tbody {
                                 @for line in &report.scores {
@@ -394,7 +391,7 @@ fn heartbeats(team: &TeamWithSettings, report: &Report) -> Markup {
         @if !report.heartbeats.is_empty() {
             section.card {
                 header { h2 { "Heartbeats" } }
-                table.t {
+                table.t.figs {
                     (layout::columns("Heartbeats", &["Heartbeat", "Runs", "Failed or missed"]))
                     tbody {
                         @for line in &report.heartbeats {
@@ -416,7 +413,7 @@ fn undelivered(report: &Report) -> Markup {
         @if !report.undelivered.is_empty() {
             section.card {
                 header { h2 { "Alerts that could not be delivered" } }
-                table.t {
+                table.t.figs {
                     (layout::columns("Alerts that could not be delivered", &["Channel", "Alerts"]))
                     tbody {
                         @for (channel, count) in &report.undelivered {

@@ -257,7 +257,7 @@ impl Report {
         let without_downtime = up.len();
         down.sort_by_key(|site| (Reverse(site.down), site.name.clone()));
         up.retain(|site| site.median_ms.is_some());
-        up.sort_by_key(|site| (site.median_ms, site.name.clone()));
+        up.sort_by_key(|site| (Reverse(site.uptime), site.median_ms, site.name.clone()));
         Some(Self {
             totals: Totals::of(header, &sites),
             before: before.filter(|before| before.counts.made() > 0),
@@ -375,10 +375,15 @@ impl Report {
     }
 }
 
-/// A duration as [`time::duration`] says it, after it was rounded up to whole minutes.
+/// A duration as [`time::duration`] says it, after it was rounded up to whole minutes or, from a day on, to whole hours.
 pub fn rounded_up(lasted: SignedDuration) -> String {
-    let minutes = (lasted.as_millis().max(0) + 59_999) / 60_000;
-    time::duration(SignedDuration::from_mins(minutes as i64)).replace("0 s", "0 min")
+    let up = |milliseconds: i128| (lasted.as_millis().max(0) + milliseconds - 1) / milliseconds;
+    let (minutes, hours) = (up(60_000) as i64, up(3_600_000) as i64);
+    match minutes {
+        0 => "0 min".to_owned(),
+        ..1_440 => time::duration(SignedDuration::from_mins(minutes)),
+        _ => time::duration(SignedDuration::from_hours(hours)),
+    }
 }
 
 fn first<T>(mut lines: Vec<T>, most: usize) -> Vec<T> {

@@ -304,9 +304,14 @@ fn uptime_is_rounded_down_and_downtime_up() {
     let figures = of("2026-11", "UTC", vec![site(1, "a", (1_000_000, 999_999), 0)]);
     let report = Report::of(&figures, None, None).expect("a report");
     assert_eq!(report.headline(), "99.99 % uptime in November 2026, with no outages");
-    for (ms, said) in
-        [(0, "0 min"), (1, "1 min"), (60_000, "1 min"), (60_001, "2 min"), (7_140_001, "2 h")]
-    {
+    for (ms, said) in [
+        (0, "0 min"),
+        (1, "1 min"),
+        (60_000, "1 min"),
+        (60_001, "2 min"),
+        (7_140_001, "2 h"),
+        (86_400_001, "1 d 1 h"),
+    ] {
         assert_eq!(rounded_up(SignedDuration::from_millis(ms)), said);
     }
 }
