@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 use vedette_dashboard::{PAGES, Page};
 use vedette_domain::alerts::channel::Filter;
+use vedette_domain::message::ReconcileMessage;
 use vedette_routing::find;
 use vedette_testkit::channels::{add_channel, chat};
 use vedette_testkit::{Client, TestApp};
@@ -48,6 +49,11 @@ async fn each_page_of_a_team_leads_to_the_others() {
     let heartbeat = format!("/heartbeats/{heartbeat}");
     let incident = client.post(&format!("{team}{incidents}"), &incident).await.data("uuid");
     let of_incident = format!("{incidents}/{incident}");
+    let now = test.now();
+    test.set_clock("2026-11-23T06:00:00Z".parse().expect("a timestamp"));
+    let reports = ReconcileMessage::Report(owner.team);
+    vedette_reconciler::handle(&test.app, &reports).await.expect("made");
+    test.set_clock(now);
     let here = |page: &str| format!("<a href=\"{page}\" aria-current=\"page\">");
     let (mut shown, mut linked) = (BTreeSet::new(), BTreeSet::new());
     for (path, parts) in [
@@ -65,6 +71,8 @@ async fn each_page_of_a_team_leads_to_the_others() {
         (&heartbeat, &["/heartbeats"]),
         (&format!("{heartbeat}/edit"), &["/heartbeats"]),
         (&format!("{heartbeat}/delete"), &["/heartbeats"]),
+        ("/reports", &["/reports"]),
+        ("/reports/2026-W47", &["/reports"]),
         ("/status-pages", &["/status-pages"]),
         (&of_page, &["/status-pages"]),
         (&edit_page, &["/status-pages"]),
@@ -86,9 +94,16 @@ async fn each_page_of_a_team_leads_to_the_others() {
             assert!(page.contains(&here(&format!("{team}{part}"))), "{path}: {page}");
         }
         assert_eq!(page.matches("aria-current=\"page\"").count(), parts.len(), "{path}");
-        for word in
-            ["Sites", "Heartbeats", "Issues", "Events", "Status pages", "Channels", "Settings"]
-        {
+        for word in [
+            "Sites",
+            "Heartbeats",
+            "Issues",
+            "Events",
+            "Reports",
+            "Status pages",
+            "Channels",
+            "Settings",
+        ] {
             assert!(page.contains(&format!(">{word}<")), "{word} on {path}");
         }
         for own in ["/tokens", "/sessions", "/sign-out"] {

@@ -6,6 +6,7 @@ use serde_json::json;
 use vedette_api::{ROUTES, Route};
 use vedette_domain::accounts::account::{Role, Scope, Secret};
 use vedette_domain::accounts::plan::Plan;
+use vedette_domain::message::ReconcileMessage;
 use vedette_testkit::{ApiResponse, Member, WebServer, member_of, new_team};
 use vedette_tests::Service;
 
@@ -39,7 +40,7 @@ const fn rule(
 
 /// Of each route, in the order of the specification, and then of those that we have added.
 #[rustfmt::skip]
-const RULES: [Rule; 86] = [
+const RULES: [Rule; 87] = [
     rule("GET", "/me", Scope::TeamsRead, Role::Viewer, ""),
     rule("GET", "/teams", Scope::TeamsRead, Role::Viewer, ""),
     rule("GET", "/teams/{team}", Scope::TeamsRead, Role::Viewer, ""),
@@ -64,6 +65,7 @@ const RULES: [Rule; 86] = [
     rule("POST", "/issues/{issue}/resolve", Scope::IssuesWrite, Role::Member, ""),
     rule("POST", "/issues/{issue}/snooze", Scope::IssuesWrite, Role::Member, r#"{"until": null}"#),
     rule("POST", "/issues/{issue}/notes", Scope::IssuesWrite, Role::Member, r#"{"note": "The disk is full."}"#),
+    rule("GET", "/teams/{team}/reports/{period}", Scope::SitesRead, Role::Viewer, ""),
     rule("GET", "/teams/{team}/outages", Scope::IssuesRead, Role::Viewer, ""),
     rule("GET", "/teams/{team}/audit-log", Scope::AuditRead, Role::Viewer, ""),
     rule("GET", "/teams/{team}/events", Scope::AuditRead, Role::Viewer, ""),
@@ -139,7 +141,7 @@ fn rule_of(route: &Route) -> &'static Rule {
 struct Scene {
     service: Service,
     owner: Member,
-    ids: [(&'static str, String); 11],
+    ids: [(&'static str, String); 12],
     _target: WebServer,
 }
 
@@ -177,6 +179,11 @@ impl Scene {
         let heartbeat = add(&format!("{team}/heartbeats"), r#"{"name": "Backup"}"#).await;
         let key = heartbeat.data("ping_url").replace("https://monitor.test/ping/", "");
         assert_eq!(service.ping(&key).await.status, 200);
+        let now = service.test.now();
+        service.test.set_clock("2026-11-23T06:00:00Z".parse().expect("a timestamp"));
+        let reports = ReconcileMessage::Report(owner.team);
+        vedette_reconciler::handle(&service.test.app, &reports).await.expect("made");
+        service.test.set_clock(now);
         let text = |id: &serde_json::Value| id.as_str().expect("an id").to_owned();
         let ids = [
             ("{team}", owner.team.to_string()),
@@ -190,6 +197,7 @@ impl Scene {
             ("{heartbeat}", heartbeat.data("uuid")),
             ("{user}", user.to_string()),
             ("{invitation}", invitation),
+            ("{period}", "2026-W47".to_owned()),
         ];
         Self { service, owner, ids, _target: target }
     }

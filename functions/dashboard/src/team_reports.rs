@@ -7,7 +7,7 @@ pub(crate) mod recipients;
 
 use lambda_http::http::StatusCode;
 use maud::html;
-use vedette_domain::reports::{PeriodFigures, Report, ReportPeriod};
+use vedette_domain::reports::{PeriodFigures, ReportPeriod, TeamReport};
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
@@ -69,7 +69,7 @@ pub(crate) async fn show(
 ) -> Result<Response, ApiError> {
     let (figures, before, group) = load(context, &team).await?;
     let report =
-        Report::of(&figures, before.as_ref(), group.as_deref()).ok_or(ApiError::NotFound)?;
+        TeamReport::of(&figures, before.as_ref(), group.as_deref()).ok_or(ApiError::NotFound)?;
     let users = context.app.store.users(report.responders()).await?;
     let title = page::title(report.header.period);
     let heading = Heading::within(title).below(format!("/teams/{}/reports", team.id()), "Reports");

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use vedette_domain::alerts::link;
 use vedette_domain::alerts::mail::{ReportMail, TransactionalMail, TransactionalMailKind};
 use vedette_domain::id::TeamId;
-use vedette_domain::reports::{PeriodFigures, Report, ReportPeriod};
+use vedette_domain::reports::{PeriodFigures, ReportPeriod, TeamReport};
 use vedette_runtime::App;
 use vedette_store::{StoreError, TeamWithSettings};
 
@@ -42,15 +42,15 @@ impl MadeReport {
     }
 
     /// The report about the whole team or a group; `None` if there was no such group.
-    pub(crate) fn report(&self, group: Option<&str>) -> Option<Report> {
-        Report::of(&self.figures, self.before.as_ref(), group)
+    pub(crate) fn report(&self, group: Option<&str>) -> Option<TeamReport> {
+        TeamReport::of(&self.figures, self.before.as_ref(), group)
     }
 
     /// The email with a report.
     pub(crate) fn mail(
         &self,
         base: &str,
-        report: Report,
+        report: TeamReport,
         unsubscribe_url: Option<String>,
     ) -> TransactionalMail {
         let group = report.group.as_deref();

@@ -1,6 +1,6 @@
 //! Reports about all sites of a team for a week or a month.
 //!
-//! When a period is over, its [`MonitorFigures`] are counted once and stored, so a [`Report`] does not change later, and
+//! When a period is over, its [`MonitorFigures`] are counted once and stored, so a [`TeamReport`] does not change later, and
 //! is compared with the period before even if the history no longer has that.
 
 mod content;
@@ -10,7 +10,7 @@ mod period;
 
 pub use content::{
     DayLine, ENDS_SOON, Ending, HeartbeatLine, LINES_MAX, LinksLine, OUTAGES_MAX, ObjectiveLine,
-    OutageLine, Report, ResponseLine, ScoreLine, SiteLine, Totals, rounded_up,
+    OutageLine, ResponseLine, ScoreLine, SiteLine, TeamReport, Totals, rounded_up,
 };
 pub use figures::{
     CheckCounts, CheckedMonitor, CountedParts, DayFigures, GroupObjective, MonitorFigures,

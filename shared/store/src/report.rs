@@ -120,8 +120,14 @@ impl Store {
 
     /// Has the reconciler look at the reports of a team at an instant.
     pub async fn schedule_reports(&self, team: TeamId, due: Timestamp) -> Result<(), StoreError> {
-        let stored = item(&keys::report_schedule(team), &ReportSchedule { team })?;
-        self.put(outstanding(stored, keys::team_shard(team), Some(due)), Condition::Always).await
+        let key = keys::report_schedule(team);
+        let stored = item(&key, &ReportSchedule { team })?;
+        let next = outstanding(stored, keys::team_shard(team), Some(due));
+        // Every night, this is already so.
+        match self.get(&key).await? {
+            Some(scheduled) if scheduled == next => Ok(()),
+            _ => self.put(next, Condition::Always).await,
+        }
     }
 }
 

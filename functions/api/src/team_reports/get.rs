@@ -1,6 +1,6 @@
 //! `GET /teams/{team}/reports/{period}`: the report about a week or a month.
 
-use vedette_domain::reports::{Report, ReportPeriod};
+use vedette_domain::reports::{ReportPeriod, TeamReport};
 use vedette_http::error::ApiError;
 use vedette_http::resource::TeamReportResource;
 use vedette_http::response::{Response, ok};
@@ -21,7 +21,7 @@ pub(crate) async fn handle(
         store.period_figures(team.id(), period.before()),
     )?;
     let figures = figures.ok_or(ApiError::NotFound)?;
-    let report = Report::of(&figures, before.as_ref(), group).ok_or(ApiError::NotFound)?;
+    let report = TeamReport::of(&figures, before.as_ref(), group).ok_or(ApiError::NotFound)?;
     let users = store.users(report.responders()).await?;
     Ok(ok(&TeamReportResource::new(&report, &users)))
 }

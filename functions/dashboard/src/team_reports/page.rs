@@ -10,7 +10,7 @@ use vedette_domain::alerts::link;
 use vedette_domain::checks::history::Downtime;
 use vedette_domain::checks::report::OutageDay;
 use vedette_domain::id::UserId;
-use vedette_domain::reports::{Ending, Report, ReportPeriod, SiteLine, Totals, rounded_up};
+use vedette_domain::reports::{Ending, ReportPeriod, SiteLine, TeamReport, Totals, rounded_up};
 use vedette_domain::time;
 use vedette_store::TeamWithSettings;
 
@@ -32,7 +32,7 @@ pub(super) fn title(period: ReportPeriod) -> String {
 pub(super) fn page(
     context: RequestContext<'_>,
     team: &TeamWithSettings,
-    report: &Report,
+    report: &TeamReport,
     users: &BTreeMap<UserId, User>,
 ) -> Markup {
     let now = context.app.clock.now();
@@ -68,7 +68,7 @@ pub(super) fn page(
 }
 
 /// The groups that the report can be narrowed to, its file, and the button that emails it.
-fn links(team: &TeamWithSettings, report: &Report, sends_mail: bool) -> Markup {
+fn links(team: &TeamWithSettings, report: &TeamReport, sends_mail: bool) -> Markup {
     let address = format!("/teams/{}/reports/{}", team.id(), report.header.period);
     html! {
         div.row.screen {
@@ -96,7 +96,7 @@ fn links(team: &TeamWithSettings, report: &Report, sends_mail: bool) -> Markup {
     }
 }
 
-fn figures(report: &Report) -> Markup {
+fn figures(report: &TeamReport) -> Markup {
     let (now, before) = (&report.totals, report.before.as_ref());
     let name = report.header.period.before().name();
     let compared = |value: Option<String>| value.map(|value| format!("{value} in {name}"));
@@ -127,7 +127,7 @@ fn figures(report: &Report) -> Markup {
     }
 }
 
-fn days(report: &Report, clock: Clock<'_>) -> Markup {
+fn days(report: &TeamReport, clock: Clock<'_>) -> Markup {
     let days: Vec<_> = report
         .days
         .iter()
@@ -157,7 +157,7 @@ fn days(report: &Report, clock: Clock<'_>) -> Markup {
     }
 }
 
-fn objectives(report: &Report) -> Markup {
+fn objectives(report: &TeamReport) -> Markup {
     let others = report.objective_count.saturating_sub(report.objectives.len());
     html! {
         @if !report.objectives.is_empty() {
@@ -190,7 +190,7 @@ fn objectives(report: &Report) -> Markup {
     }
 }
 
-fn extremes(report: &Report) -> Markup {
+fn extremes(report: &TeamReport) -> Markup {
     let line = |site: &SiteLine, figure: String| {
         html! {
             tr {
@@ -232,7 +232,7 @@ fn extremes(report: &Report) -> Markup {
     }
 }
 
-fn outages(report: &Report, users: &BTreeMap<UserId, User>, clock: Clock<'_>) -> Markup {
+fn outages(report: &TeamReport, users: &BTreeMap<UserId, User>, clock: Clock<'_>) -> Markup {
     let more = (report.totals.outages as usize).saturating_sub(report.outages.len());
     let name = |user: UserId| users.get(&user).map_or("Somebody", |user| user.name.as_str());
     html! {
@@ -274,7 +274,7 @@ fn outages(report: &Report, users: &BTreeMap<UserId, User>, clock: Clock<'_>) ->
     }
 }
 
-fn responses(report: &Report) -> Markup {
+fn responses(report: &TeamReport) -> Markup {
     let before = report.header.period.before().name();
     html! {
         @if !report.responses.is_empty() {
@@ -303,7 +303,7 @@ fn responses(report: &Report) -> Markup {
     }
 }
 
-fn endings(report: &Report, clock: Clock<'_>) -> Markup {
+fn endings(report: &TeamReport, clock: Clock<'_>) -> Markup {
     let made_at = report.header.made_at;
     html! {
         @if !report.certificates.is_empty() || !report.domains.is_empty() {
@@ -331,7 +331,7 @@ fn ending(title: &str, endings: &[Ending], made_at: Timestamp, clock: Clock<'_>)
                                 td.n {
                                     @match left.as_hours().div_euclid(24) {
                                         ..0 => span.txt.down { "over" },
-                                        days => span.txt.issues[left < VERY_SOON] { "in " (counted(days as usize, "day", "days")) },
+                                        days => span.txt[left < VERY_SOON].issues[left < VERY_SOON] { "in " (counted(days as usize, "day", "days")) },
                                     }
                                 }
                             }
@@ -344,7 +344,7 @@ fn ending(title: &str, endings: &[Ending], made_at: Timestamp, clock: Clock<'_>)
 }
 
 /// Broken links and Lighthouse scores.
-fn changes(report: &Report) -> Markup {
+fn changes(report: &TeamReport) -> Markup {
     let score = |score: u16| format!("{}.{}", score / 100, score / 10 % 10);
     html! {
         @if !report.links.is_empty() || !report.scores.is_empty() {
@@ -386,7 +386,7 @@ fn changes(report: &Report) -> Markup {
     }
 }
 
-fn heartbeats(team: &TeamWithSettings, report: &Report) -> Markup {
+fn heartbeats(team: &TeamWithSettings, report: &TeamReport) -> Markup {
     html! {
         @if !report.heartbeats.is_empty() {
             section.card {
@@ -408,7 +408,7 @@ fn heartbeats(team: &TeamWithSettings, report: &Report) -> Markup {
     }
 }
 
-fn undelivered(report: &Report) -> Markup {
+fn undelivered(report: &TeamReport) -> Markup {
     html! {
         @if !report.undelivered.is_empty() {
             section.card {

@@ -26,7 +26,7 @@ const SCORE_CHANGE: u16 = 100;
 
 /// A report about all sites of a team, or about those of a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Report {
+pub struct TeamReport {
     /// Its period, and when it was made.
     pub header: ReportHeader,
     /// The group; `None` for the whole team.
@@ -225,7 +225,7 @@ pub struct HeartbeatLine {
     pub succeeded: u64,
 }
 
-impl Report {
+impl TeamReport {
     /// The report about a period, against the period before.
     pub fn of(
         now: &PeriodFigures,

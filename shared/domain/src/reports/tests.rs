@@ -253,7 +253,7 @@ fn a_report_lists_what_matters_and_compares_it() {
     job.counts = CheckCounts { checks: 30, up: 28, ..CheckCounts::default() };
     now.push(job);
     let (now, before) = (of("2026-11", "UTC", now), of("2026-10", "UTC", before));
-    let report = Report::of(&now, Some(&before), None).expect("a report");
+    let report = TeamReport::of(&now, Some(&before), None).expect("a report");
     assert_eq!(report.headline(), "99.95 % uptime in November 2026, with one outage");
     assert_eq!(report.summary().as_deref(), Some("It took 1 h 1 min: b on 1 Nov (HTTP 503)."));
     assert_eq!(report.sites, 3);
@@ -284,16 +284,16 @@ fn a_report_lists_what_matters_and_compares_it() {
     assert_eq!(ends(&report.domains), ["example"], "once for both sites");
     assert_eq!(report.heartbeats.len(), 1);
     assert_eq!(report.undelivered, [("Ops".to_owned(), 2)]);
-    let shops = Report::of(&now, Some(&before), Some("Shops")).expect("a group");
+    let shops = TeamReport::of(&now, Some(&before), Some("Shops")).expect("a group");
     assert_eq!((shops.sites, shops.totals.outages, shops.heartbeats.len()), (1, 0, 0));
     assert_eq!(shops.before, None, "no site was in the group then");
-    assert_eq!(Report::of(&now, None, Some("Other")), None);
+    assert_eq!(TeamReport::of(&now, None, Some("Other")), None);
 }
 
 #[test]
 fn a_report_without_checks_says_so() {
     let none = of("2026-10", "UTC", vec![site(1, "a", (0, 0), 0)]);
-    let report = Report::of(&none, Some(&none), None).expect("a report");
+    let report = TeamReport::of(&none, Some(&none), None).expect("a report");
     assert_eq!(report.headline(), "Nothing was checked in October 2026");
     assert_eq!((report.summary(), report.before), (None, None));
     assert_eq!(report.totals.uptime(), None);
@@ -302,7 +302,7 @@ fn a_report_without_checks_says_so() {
 #[test]
 fn uptime_is_rounded_down_and_downtime_up() {
     let figures = of("2026-11", "UTC", vec![site(1, "a", (1_000_000, 999_999), 0)]);
-    let report = Report::of(&figures, None, None).expect("a report");
+    let report = TeamReport::of(&figures, None, None).expect("a report");
     assert_eq!(report.headline(), "99.99 % uptime in November 2026, with no outages");
     for (ms, said) in [
         (0, "0 min"),
@@ -321,7 +321,7 @@ fn lists_are_short() {
     let sites: Vec<_> = (0..30_i64)
         .map(|number| site(number as u128 + 1, &format!("s{number:02}"), (10, 9), number + 1))
         .collect();
-    let report = Report::of(&of("2026-11", "UTC", sites), None, None).expect("a report");
+    let report = TeamReport::of(&of("2026-11", "UTC", sites), None, None).expect("a report");
     let worst: Vec<_> = report.worst.iter().map(|line| line.name.as_str()).collect();
     assert_eq!(worst, ["s29", "s28", "s27"]);
     assert_eq!((report.outages.len(), report.totals.outages), (OUTAGES_MAX, 30));
@@ -353,14 +353,14 @@ fn a_report_says_how_objectives_were_met() {
     };
     figures.header.objectives = vec![group(result(99.5, 60))];
     let headline =
-        |figures: &PeriodFigures| Report::of(figures, None, None).expect("a report").headline();
+        |figures: &PeriodFigures| TeamReport::of(figures, None, None).expect("a report").headline();
     assert_eq!(headline(&figures), "95.00 % uptime in November 2026, and every objective was met");
     figures.monitors[1].objective = result(99.9, 50 * 60);
     assert_eq!(
         headline(&figures),
         "95.00 % uptime in November 2026, but 1 of 3 objectives were missed"
     );
-    let report = Report::of(&figures, None, None).expect("a report");
+    let report = TeamReport::of(&figures, None, None).expect("a report");
     let lines: Vec<_> = report
         .objectives
         .iter()
@@ -374,7 +374,7 @@ fn a_report_says_how_objectives_were_met() {
         lines,
         [("Shops", Some(1), 12_960, 12_900), ("b", None, 2_592, -408), ("a", None, 2_592, 2_592)]
     );
-    let shops = Report::of(&figures, None, Some("Shops")).expect("a group");
+    let shops = TeamReport::of(&figures, None, Some("Shops")).expect("a group");
     assert_eq!((shops.objective_count, shops.missed_objectives), (2, 0));
     assert_eq!(shops.headline(), "100 % uptime in November 2026, and every objective was met");
 }

@@ -10,8 +10,8 @@ use vedette_domain::checks::percentage::Percentage;
 use vedette_domain::id::{IssueId, MonitorId, UserId};
 use vedette_domain::issues::outage::Cause;
 use vedette_domain::reports::{
-    Ending, HeartbeatLine, LinksLine, ObjectiveLine, OutageLine, Report, ResponseLine, ScoreLine,
-    SiteLine, Totals,
+    Ending, HeartbeatLine, LinksLine, ObjectiveLine, OutageLine, ResponseLine, ScoreLine, SiteLine,
+    TeamReport, Totals,
 };
 
 use super::{UserResource, wire_time, wire_time_or_null};
@@ -315,7 +315,7 @@ impl<'a> From<&'a SiteLine> for SiteLineResource<'a> {
 
 impl<'a> TeamReportResource<'a> {
     /// A report with the people who acknowledged its outages.
-    pub fn new(report: &'a Report, users: &BTreeMap<UserId, User>) -> Self {
+    pub fn new(report: &'a TeamReport, users: &BTreeMap<UserId, User>) -> Self {
         let header = &report.header;
         let ending = |ending: &'a Ending| EndingResource { name: &ending.name, ends_at: ending.at };
         let score = |hundredths: u16| f64::from(hundredths) / 100.0;

@@ -6,7 +6,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::{UNSUBSCRIBE, signature};
 use crate::alerts::text::one_line;
-use crate::reports::{Report, Totals, rounded_up};
+use crate::reports::{TeamReport, Totals, rounded_up};
 use crate::time;
 
 /// The longest line of the text, in characters.
@@ -31,7 +31,7 @@ pub struct ReportMail {
     /// The name of the team.
     pub team: String,
     /// The report.
-    pub report: Report,
+    pub report: TeamReport,
 }
 
 /// A list of the report.
@@ -84,7 +84,7 @@ impl ReportMail {
             ("Median response", |of| Some(format!("{} ms", of.median_ms?))),
             ("Mean time to acknowledge", |of| of.to_acknowledge.map(time::duration)),
         ];
-        let Report { totals, before, .. } = &self.report;
+        let TeamReport { totals, before, .. } = &self.report;
         let said = |value: Option<String>| value.unwrap_or_else(|| "–".to_owned());
         let figures = values.into_iter().filter_map(|(label, value)| {
             let (now, before) = (value(totals), before.as_ref().map(value));
@@ -96,7 +96,8 @@ impl ReportMail {
 
     /// The lists that have lines.
     fn sections(&self) -> Vec<Section> {
-        let Report { header, objectives, worst, outages, certificates, domains, .. } = &self.report;
+        let TeamReport { header, objectives, worst, outages, certificates, domains, .. } =
+            &self.report;
         let day = |at| time::day(at, header.made_at, &header.zone);
         let worst = worst.iter().map(|site| Row {
             name: one_line(&site.name),
@@ -385,7 +386,7 @@ mod tests {
             counts_maintenance: false,
         };
         let result = ObjectiveResult { objective, budget, cadence_minutes: 1 };
-        let report = Report {
+        let report = TeamReport {
             header: ReportHeader {
                 period: ReportPeriod::Month(date(2026, 10, 1)),
                 zone: NamedZone::parse("Europe/Berlin").expect("a zone"),
