@@ -53,7 +53,7 @@ async fn a_reader_subscribes_confirms_and_unsubscribes() {
     for _ in 0..2 {
         let answer = ask(&test, "POST", &path).await;
         insta::allow_duplicates! {
-            insta::assert_snapshot!(text(said(&answer)), @"You are subscribed Updates about incidents of Meridian Goods are sent to Kate@example.com . Each of them has a link to unsubscribe.");
+            insta::assert_snapshot!(text(said(&answer)), @"You are subscribed From now on, updates about incidents of Meridian Goods are sent to Kate@example.com . Each of these emails has a link to unsubscribe.");
         }
         assert_eq!(test.app.store.subscriptions(page.id).await.expect("read"), 1);
     }
@@ -84,7 +84,7 @@ async fn a_reader_subscribes_confirms_and_unsubscribes() {
     for _ in 0..2 {
         let answer = ask(&test, "POST", &end).await;
         insta::allow_duplicates! {
-            insta::assert_snapshot!(text(said(&answer)), @"You are not subscribed No more updates are sent to your address. If you still get some, open the complete link in one of them.");
+            insta::assert_snapshot!(text(said(&answer)), @"You are not subscribed No more of these emails are sent to your address. If you still get some, open the complete link in one of them.");
         }
         assert_eq!(test.app.store.subscriptions(page.id).await.expect("read"), 0);
     }

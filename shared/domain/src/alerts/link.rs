@@ -99,8 +99,8 @@ pub fn report(base: &str, team: TeamId, period: ReportPeriod, group: Option<&str
     let path = REPORT.replace("{team}", &team.to_string());
     let path = path.replace("{period}", &period.to_string());
     let group = group.map(|group| {
-        let mut query = form_urlencoded::Serializer::new("?".to_owned());
-        query.append_pair("group", group).finish()
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        format!("?{}", query.append_pair("group", group).finish())
     });
     format!("{base}{path}{}", group.unwrap_or_default())
 }
