@@ -160,7 +160,8 @@ fn events_of_the_api_are_requests_of_its_routes() {
     }
 }
 
-/// A route's path with the parameters of a request, each of which must be a uuid, except the hash of a token or an invitation.
+/// A route's path with the parameters of a request, each of which must be a uuid, except periods, and the hash of a token
+/// or an invitation.
 fn filled(path: &str, request: &lambda_http::Request) -> String {
     let parameters = request.path_parameters();
     let parts = path.split('/').map(|part| {
@@ -168,8 +169,8 @@ fn filled(path: &str, request: &lambda_http::Request) -> String {
             return part.to_owned();
         };
         let value = parameters.first(parameter).expect("the parameter").to_owned();
-        let is_hash = ["token", "invitation"].contains(&parameter);
-        assert!(SiteId::parse(&value).is_some() || is_hash, "{value}");
+        let is_other = ["token", "invitation", "period"].contains(&parameter);
+        assert!(SiteId::parse(&value).is_some() || is_other, "{value}");
         value
     });
     parts.collect::<Vec<_>>().join("/")

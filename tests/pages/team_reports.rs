@@ -36,7 +36,9 @@ async fn checked(service: &Service, site: SiteId, minute: i64, code: Option<u16>
     let monday: jiff::Timestamp = "2026-11-23T00:00:00Z".parse().expect("a timestamp");
     service.test.set_clock(monday + jiff::SignedDuration::from_mins(minute));
     let finish = match code {
-        Some(code) => status(code, 100.0 + f64::from(u32::try_from(minute % 50).expect("small"))),
+        Some(code) => {
+            status(code, 100.0 + f64::from(u32::try_from(minute.rem_euclid(50)).expect("small")))
+        }
         None => Finish::Failed(CheckError {
             message: "The check could not run.".to_owned(),
             code: "internal".to_owned(),

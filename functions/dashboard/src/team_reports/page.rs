@@ -75,7 +75,8 @@ fn links(team: &TeamWithSettings, report: &Report, sends_mail: bool) -> Markup {
         div.row.screen {
             @if !report.header.groups.is_empty() {
                 form.row method="get" action=(address) {
-                    select name="group" aria-label="Group" {
+                    label.hide for="group" { "Group" }
+                    select #group name="group" {
                         option value="" { "All sites" }
                         @for group in &report.header.groups {
                             option selected[report.group.as_ref() == Some(group)] { (group) }
