@@ -116,7 +116,7 @@ pub(crate) async fn subscription(
     send(app, transport, &subscription.email, mail, message_id, message).await
 }
 
-/// Sends a member a report, unless they asked too long ago.
+/// Sends a member a report, unless they asked too long ago, or have left the team.
 pub(crate) async fn report(
     app: &App,
     transport: &impl Transport,
@@ -127,9 +127,12 @@ pub(crate) async fn report(
     if app.clock.now().duration_since(asked_at) >= REPORT_WANTED_FOR {
         return Ok(());
     }
-    let (made, user) =
-        futures::try_join!(MadeReport::read(app, team, period), app.store.user(user))?;
-    let (Some(made), Some(user)) = (made, user) else { return Ok(()) };
+    let (made, user, membership) = futures::try_join!(
+        MadeReport::read(app, team, period),
+        app.store.user(user),
+        app.store.membership(user, team),
+    )?;
+    let (Some(made), Some(user), Some(_)) = (made, user, membership) else { return Ok(()) };
     let base = app.service.pages_base().ok_or(MailerError::NoBase)?;
     let Some(report) = made.report(group) else { return Ok(()) };
     let mail = made.mail(base, report, None);
