@@ -197,8 +197,8 @@ pub(crate) fn odd_spellings(uuid: &impl ToString) -> Vec<String> {
         format!("{{{uuid}}}"),
         format!("{uuid}0"),
         uuid[1..].to_owned(),
-        format!("{}g", &uuid[..35]),
-        format!("{}--{}", &uuid[..8], &uuid[10..]),
+        format!("{}g", &uuid[..uuid.len() - 1]),
+        uuid.replacen('-', "--", 1),
         "1".to_owned(),
     ]
 }
