@@ -119,7 +119,7 @@ async fn each_page_of_a_team_leads_to_the_others() {
     let pages: BTreeSet<_> =
         PAGES.iter().filter(of_team).filter(|page| !is_file(page)).map(|page| page.path).collect();
     assert_eq!(shown, pages, "the pages of a team that are looked at here");
-    // Forms that another page leads to.
+    // Forms and reports that another page leads to.
     let opened = [
         "/teams/{team}/channels/{channel}/edit",
         "/teams/{team}/groups",
@@ -127,6 +127,7 @@ async fn each_page_of_a_team_leads_to_the_others() {
         "/teams/{team}/heartbeats/{heartbeat}/delete",
         "/teams/{team}/heartbeats/{heartbeat}/edit",
         "/teams/{team}/maintenance/{window}/edit",
+        "/teams/{team}/reports/{period}",
         "/teams/{team}/sites/new",
         "/teams/{team}/status-pages/{status_page}/edit",
         "/teams/{team}/status-pages/{status_page}/incidents/{incident}",
