@@ -76,13 +76,13 @@ async fn a_team_reads_its_reports_and_saves_their_figures() {
     let page = said(&page);
     for text in [
         "<h1>60.00 % uptime in week 48 of 2026, with 2 outages</h1>",
-        "The 2 outages took 18 h 41 min across 2 sites. The longest took 18 h: ",
+        "The 2 outages took 18 h 41 min in total. The longest took 18 h: ",
         "Longest downtime",
         "Fastest without downtime",
         HARMLESS,
         "24 Nov: no downtime",
         "18 h so far",
-        "5 of 5 checks that were due were made.",
+        "Vedette made 5 of the 5 checks that were due.",
         "All &lt;b&gt;",
         "Days and times are in UTC.",
     ] {

@@ -65,6 +65,8 @@ async fn continue_mailing(
         return Ok(app.store.delete_mailing(&mailing).await?);
     };
     let base = app.service.pages_base().ok_or(MailerError::NoBase)?;
+    // Reading a report of many sites takes time.
+    let began = app.clock.now();
     let (mut failures, mut waits) = (0, None);
     loop {
         let next = app.store.subscriptions_after(mailing.list, mailing.after, BATCH).await?;
@@ -132,7 +134,8 @@ async fn try_again(
         longest = longest.max(failed.unwrap_or_default());
     }
     if let Some(next) = mailing.clone().next_round() {
-        return pause(app, next, longest).await;
+        let wait = if next.has_failed_often() { LONGEST_DELAY.unsigned_abs() } else { longest };
+        return pause(app, next, wait).await;
     }
     if !mailing.deferred.is_empty() {
         warn!(unsent = mailing.deferred.len(), "gave up sending an email to subscribers");

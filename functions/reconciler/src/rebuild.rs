@@ -55,7 +55,8 @@ pub(crate) async fn timers(
             converted => converted?,
         }
         deadlines(app, id).await?;
-        crate::reports::team(app, id).await?;
+        let reports = Message::Reconcile(ReconcileMessage::Report(id));
+        app.queue.send(&reports, Duration::ZERO).await?;
     }
     let mut sites = app.store.listed_sites(id).await?.items;
     sites.sort_unstable();

@@ -73,9 +73,7 @@ pub async fn add_recipient(
     }
     let is_own = SubscriptionId::of_recipient(reports, &caller.user.email) == id
         && caller.user.email_verified_at.is_some();
-    if !is_own {
-        count(app, team.into(), email, source).await?;
-    }
+    count(app, team.into(), email, source).await?;
     let wanted = Wanted { team, list: team.into(), reports: Some(reports), email };
     let by = Some(caller.by());
     let requested = retry_on_conflict(budget::WRITE, || request(app, &wanted, by)).await?;

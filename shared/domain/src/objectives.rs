@@ -272,7 +272,7 @@ impl Budget {
 
     /// Whether nothing is left.
     pub const fn is_used_up(self) -> bool {
-        self.left() <= 0
+        self.used_seconds > 0 && self.left() <= 0
     }
 
     /// What is left in minutes, as exactly as checks at this cadence can tell: a multiple of the cadence, rounded down.
@@ -300,7 +300,7 @@ impl Budget {
     pub fn used_percent(self) -> i64 {
         match self.is_used_up() {
             true => 100,
-            false => 100 * self.used_seconds / self.allowed_seconds,
+            false => 100 * self.used_seconds / self.allowed_seconds.max(1),
         }
     }
 }

@@ -146,10 +146,10 @@ async fn a_report_says_what_happened_in_the_days_of_the_teams_zone() {
       "heartbeats": [],
       "made_at": "2026-11-30T05:00:00+00:00",
       "method": [
-        "7 of 7 checks that were due were made.",
+        "Vedette made 7 of the 7 checks that were due.",
         "An outage lasts from its first failed check to the next good one.",
         "Downtime is the time of all outages in the period, rounded up to whole minutes. Uptime is the share of successful checks, rounded down. So a short outage may change one and not the other.",
-        "Maintenance, paused time and checks that could not run do not count as downtime.",
+        "No outage opens in a maintenance window, and one that opened before counts until it ends. Paused time and checks that could not run do not count.",
         "The uptime of several sites is that of all their checks together. The median response is the median of the sites, and that of a site is the median of its hourly means.",
         "Days and times are in Europe/Berlin."
       ],
@@ -196,7 +196,7 @@ async fn a_report_says_what_happened_in_the_days_of_the_teams_zone() {
       "period": "2026-W48",
       "response_times": [],
       "sites": 2,
-      "summary": "The 3 outages took 1 h 10 min across 2 sites. The longest took 30 min: shop.example on 22 Nov (HTTP 503 Service Unavailable).",
+      "summary": "The 3 outages took 1 h 10 min in total. The longest took 30 min: shop.example on 22 Nov (HTTP 503 Service Unavailable).",
       "time_zone": "Europe/Berlin",
       "to": "2026-11-29",
       "totals": {

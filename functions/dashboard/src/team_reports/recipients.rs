@@ -44,11 +44,11 @@ pub(super) fn card(
                 header {
                     div {
                         h2 { "Recipients" }
-                        p.quiet.small { "They get each new report by email, and need not be members." }
+                        p.quiet.small { "Recipients get each new report by email. They need not be members." }
                     }
                 }
                 @if !recipients.is_empty() {
-                    ul.rows { @for recipient in recipients { (row(team, recipient, may_manage)) } }
+                    ul.rows { @for recipient in recipients { (row(team, groups, recipient, may_manage)) } }
                 }
                 @if may_manage { (form(team, groups, &blank)) }
             }
@@ -56,7 +56,13 @@ pub(super) fn card(
     })
 }
 
-fn row(team: &TeamWithSettings, recipient: &Subscription, may_manage: bool) -> Markup {
+fn row(
+    team: &TeamWithSettings,
+    groups: &[String],
+    recipient: &Subscription,
+    may_manage: bool,
+) -> Markup {
+    let group = recipient.reports.as_ref().and_then(|reports| reports.group.as_ref());
     let reports = recipient.reports.as_ref().map(|reports| capitalized(&reports.name()));
     html! {
         li.w {
@@ -65,6 +71,7 @@ fn row(team: &TeamWithSettings, recipient: &Subscription, may_manage: bool) -> M
                 p.quiet.small {
                     bdi { (reports.unwrap_or_default()) }
                     @if recipient.confirmed_at.is_none() { " · Waiting for confirmation" }
+                    @if group.is_some_and(|group| !groups.contains(group)) { " · There is no such group, so nothing is sent" }
                 }
             }
             @if may_manage {

@@ -185,6 +185,11 @@ impl Windows {
     fn without_past(&self, now: Timestamp) -> Self {
         let all = self.known.iter().cloned();
         let (over, known): (Vec<_>, _) = all.partition(|window| window.is_over(now));
+        // An instance that was ended early says nothing about those after it.
+        let over = over.into_iter().map(|window| {
+            let ended_at = window.ended_at.filter(|at| window.next_after(*at).is_none());
+            MaintenanceWindow { ended_at, ..window }
+        });
         Self { known, past: self.past.clone() }.remembering(over, now)
     }
 

@@ -319,12 +319,10 @@ impl TeamReport {
         let day = time::day(longest.outage.began_at, self.header.made_at, zone);
         let (down, length) = (rounded_up(self.totals.down), rounded_up(longest.down));
         let (name, detail) = (&longest.name, &longest.outage.detail);
-        let sites =
-            if self.sites == 1 { "one site".to_owned() } else { format!("{} sites", self.sites) };
         Some(match self.totals.outages {
-            1 => format!("It took {length}: {name} on {day} ({detail})."),
+            1 => format!("The only outage took {length}: {name} on {day} ({detail})."),
             count => format!(
-                "The {count} outages took {down} across {sites}. The longest took {length}: {name} on {day} ({detail})."
+                "The {count} outages took {down} in total. The longest took {length}: {name} on {day} ({detail})."
             ),
         })
     }
@@ -334,12 +332,14 @@ impl TeamReport {
         let CheckCounts { in_maintenance, failed, missed, .. } = self.totals.counts;
         let counts = self.totals.counts;
         let mut method = vec![
-            format!("{} of {} checks that were due were made.", counts.made(), counts.due()),
+            format!("Vedette made {} of the {} checks that were due.", counts.made(), counts.due()),
             "An outage lasts from its first failed check to the next good one.".to_owned(),
             "Downtime is the time of all outages in the period, rounded up to whole minutes. Uptime is the share of \
              successful checks, rounded down. So a short outage may change one and not the other."
                 .to_owned(),
-            "Maintenance, paused time and checks that could not run do not count as downtime.".to_owned(),
+            "No outage opens in a maintenance window, and one that opened before counts until it ends. Paused time and \
+             checks that could not run do not count."
+                .to_owned(),
             "The uptime of several sites is that of all their checks together. The median response is the median of \
              the sites, and that of a site is the median of its hourly means."
                 .to_owned(),
@@ -352,7 +352,9 @@ impl TeamReport {
             );
         }
         if in_maintenance > 0 {
-            method.push(format!("Without {in_maintenance} checks in maintenance windows."));
+            method.push(format!(
+                "The uptime leaves out {in_maintenance} checks in maintenance windows."
+            ));
         }
         if failed > 0 {
             method.push(format!("{failed} checks could not run."));

@@ -1,5 +1,6 @@
 //! What a report counts of each site and heartbeat.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use jiff::civil::Date;
@@ -18,7 +19,7 @@ use crate::objectives::{Budget, Objective};
 use crate::time_span::TimeSpan;
 use crate::time_zone::NamedZone;
 
-/// The outages that are kept of a site: the newest ones. All of them are counted.
+/// The outages that are kept of a site: the longest ones. All of them are counted.
 pub const OUTAGES_KEPT: usize = 30;
 
 /// What a report says of itself.
@@ -133,7 +134,7 @@ pub struct MonitorFigures {
     /// How many outages overlap the period.
     #[serde(rename = "o", default)]
     pub outage_count: u32,
-    /// The newest of them, oldest first, as they were when the report was made.
+    /// The longest of them, oldest first, as they were when the report was made.
     #[serde(rename = "w", default, skip_serializing_if = "Vec::is_empty")]
     pub outages: Vec<OutageRecord>,
     /// When the certificate ends.
@@ -340,8 +341,11 @@ impl MonitorFigures {
                 figures.down_ms += outage.within(day.from, day.to, span.to).as_millis() as i64;
             }
         }
-        let kept = read.outages.len().saturating_sub(OUTAGES_KEPT);
-        self.outages = read.outages.into_iter().skip(kept).collect();
+        self.outages = read.outages;
+        let lasted = |of: &OutageRecord| of.problem().within(span.from, span.to, span.to);
+        self.outages.sort_by_key(|of| (Reverse(lasted(of)), of.opened_at));
+        self.outages.truncate(OUTAGES_KEPT);
+        self.outages.sort_by_key(|of| of.opened_at);
         self.broken_links =
             read.links.map(|links| links.urls.iter().map(|link| digest(&link.url)).collect());
         self

@@ -255,7 +255,10 @@ fn a_report_lists_what_matters_and_compares_it() {
     let (now, before) = (of("2026-11", "UTC", now), of("2026-10", "UTC", before));
     let report = TeamReport::of(&now, Some(&before), None).expect("a report");
     assert_eq!(report.headline(), "99.95 % uptime in November 2026, with one outage");
-    assert_eq!(report.summary().as_deref(), Some("It took 1 h 1 min: b on 1 Nov (HTTP 503)."));
+    assert_eq!(
+        report.summary().as_deref(),
+        Some("The only outage took 1 h 1 min: b on 1 Nov (HTTP 503).")
+    );
     assert_eq!(report.sites, 3);
     assert_eq!(
         report.before.map(|before| before.uptime().map(|of| of.to_string())),

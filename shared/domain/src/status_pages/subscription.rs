@@ -310,10 +310,20 @@ impl Mailing {
             self.deferred.push(subscriber);
             return self.past(subscriber);
         }
-        match self.tries + 1 {
-            TRIES_MAX.. => self.past(subscriber),
+        match self.tries.saturating_add(1) {
+            TRIES_MAX.. if self.ends_after_tries() => self.past(subscriber),
             tries => Self { tries, ..self },
         }
+    }
+
+    /// Whether it ends after [`TRIES_MAX`] tries. A report is tried until [it is too late](Self::is_too_late).
+    const fn ends_after_tries(&self) -> bool {
+        matches!(self.topic, MailingTopic::Incident(_))
+    }
+
+    /// Whether it has been tried so often that the next try can wait for long.
+    pub const fn has_failed_often(&self) -> bool {
+        self.tries + 1 >= TRIES_MAX
     }
 
     /// The deferred subscriber whose turn is next in the current round; `None` at the end of the round.
@@ -337,12 +347,9 @@ impl Mailing {
     #[must_use]
     pub fn next_round(self) -> Option<Self> {
         // The first try was before they were deferred.
-        let tries = self.tries + 1;
-        (!self.deferred.is_empty() && tries + 1 < TRIES_MAX).then_some(Self {
-            failed_again: 0,
-            tries,
-            ..self
-        })
+        let tries = self.tries.saturating_add(1).min(TRIES_MAX);
+        let goes_on = tries + 1 < TRIES_MAX || !self.ends_after_tries();
+        (!self.deferred.is_empty() && goes_on).then_some(Self { failed_again: 0, tries, ..self })
     }
 }
 

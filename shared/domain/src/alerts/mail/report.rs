@@ -446,8 +446,8 @@ mod tests {
 
         99.99 % uptime in October 2026, and the objective was met
 
-        The 2 outages took 48 min across 61 sites. The longest took 41 min: Checkout
-        and payment gateway (EU) on 4 Oct (certificate expired).
+        The 2 outages took 48 min in total. The longest took 41 min: Checkout and
+        payment gateway (EU) on 4 Oct (certificate expired).
 
                          October 2026  September 2026
         Uptime           99.99 %       99.99 %
@@ -472,16 +472,17 @@ mod tests {
         View the whole report:
         https://vedette.example.com/teams/3/reports/2026-10
 
-        10000 of 10000 checks that were due were made. An outage lasts from its first
-        failed check to the next good one. Downtime is the time of all outages in the
-        period, rounded up to whole minutes. Uptime is the share of successful checks,
-        rounded down. So a short outage may change one and not the other. Maintenance,
-        paused time and checks that could not run do not count as downtime. The uptime
-        of several sites is that of all their checks together. The median response is
-        the median of the sites, and that of a site is the median of its hourly means.
-        For an objective, a group is down while any of its sites is down. Its budget
-        is the downtime that it allows in the period of the report. Days and times are
-        in Europe/Berlin.
+        Vedette made 10000 of the 10000 checks that were due. An outage lasts from its
+        first failed check to the next good one. Downtime is the time of all outages
+        in the period, rounded up to whole minutes. Uptime is the share of successful
+        checks, rounded down. So a short outage may change one and not the other. No
+        outage opens in a maintenance window, and one that opened before counts until
+        it ends. Paused time and checks that could not run do not count. The uptime of
+        several sites is that of all their checks together. The median response is the
+        median of the sites, and that of a site is the median of its hourly means. For
+        an objective, a group is down while any of its sites is down. Its budget is
+        the downtime that it allows in the period of the report. Days and times are in
+        Europe/Berlin.
 
         -- 
         Unsubscribe this address: https://vedette.example.com/subscriptions/3/4/unsubscribe?key=5
@@ -505,11 +506,12 @@ mod tests {
         View the whole report:
         https://vedette.example.com/teams/3/reports/2026-10
 
-        0 of 0 checks that were due were made. An outage lasts from its first failed
-        check to the next good one. Downtime is the time of all outages in the period,
-        rounded up to whole minutes. Uptime is the share of successful checks, rounded
-        down. So a short outage may change one and not the other. Maintenance, paused
-        time and checks that could not run do not count as downtime. The uptime of
+        Vedette made 0 of the 0 checks that were due. An outage lasts from its first
+        failed check to the next good one. Downtime is the time of all outages in the
+        period, rounded up to whole minutes. Uptime is the share of successful checks,
+        rounded down. So a short outage may change one and not the other. No outage
+        opens in a maintenance window, and one that opened before counts until it
+        ends. Paused time and checks that could not run do not count. The uptime of
         several sites is that of all their checks together. The median response is the
         median of the sites, and that of a site is the median of its hourly means.
         Days and times are in Europe/Berlin.
