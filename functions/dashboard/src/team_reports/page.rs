@@ -320,15 +320,16 @@ fn ending(title: &str, endings: &[Ending], made_at: Timestamp, clock: Clock<'_>)
         @if !endings.is_empty() {
             section.card {
                 header { h2 { (title) } }
-                table.t.figs {
+                table.t.cards-t.figs {
                     (layout::columns(title, &["Name", "End", "Left"]))
                     tbody {
                         @for Ending { name, at } in endings {
                             @let left = at.duration_since(made_at);
                             tr {
                                 td { bdi { (name) } }
-                                td.n { (clock.day(*at)) }
+                                td.n { div.only { "End" } (clock.day(*at)) }
                                 td.n {
+                                    div.only { "Left" }
                                     @match left.as_hours().div_euclid(24) {
                                         ..0 => span.txt.down { "over" },
                                         days => span.txt[left < VERY_SOON].issues[left < VERY_SOON] { "in " (counted(days as usize, "day", "days")) },
