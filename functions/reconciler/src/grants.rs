@@ -25,7 +25,7 @@ pub const REDELIVERY: Grant = Grant {
 /// incidents and subscribers of deleted ones. It looks at heartbeats whose deadline has passed, and opens their issues.
 /// It makes reports, and starts the emails to their recipients.
 pub const RECONCILE: Grant = Grant {
-    get: &[Directory, Publication, Published, Report, Site, StatusPage, Team],
+    get: &[Publication, Published, Report, Site, StatusPage, Team],
     batch_get: &[Site, Team],
     query: &[
         Channel,
