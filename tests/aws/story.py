@@ -1319,13 +1319,13 @@ def read_reports(team):
     pages, recipient = f"/teams/{team}/reports", "recipient@example.com"
     ask("GET", f"{pages}/2001-01", expect=404)
     visit("GET", pages, cookie=cookie)
-    visit("POST", f"{pages}/recipients", 422, cookie, email="nobody", kind="week")
+    visit("POST", f"/teams/{team}/recipients", 422, cookie, email="nobody", kind="week")
     # Her own address needs no email.
-    visit("POST", f"{pages}/recipients", 303, cookie, email="ada@example.com", kind="week")
+    visit("POST", f"/teams/{team}/recipients", 303, cookie, email="ada@example.com", kind="week")
     [own] = re.findall(r'action="([^"]+/remove)"', visit("GET", pages, cookie=cookie)[1])
     visit("POST", own, 303, cookie)
     for kind in ("week", "month"):
-        visit("POST", f"{pages}/recipients", 303, cookie, email=recipient, kind=kind)
+        visit("POST", f"/teams/{team}/recipients", 303, cookie, email=recipient, kind=kind)
         link = letter(recipient)
         visit("GET", link)
         visit("POST", link)

@@ -93,8 +93,10 @@ async fn a_team_of_many_sites_is_looked_at_in_slices() {
     let first = ReconcileMessage::Rebuild { team, after: None };
     vedette_reconciler::handle(app, &first).await.expect("done");
     let sent = scene.service.test.queue.drain(Destination::Reconcile);
-    let [(Message::Reconcile(next @ ReconcileMessage::Rebuild { after: Some(_), .. }), _)] =
-        &sent[..]
+    let [
+        (Message::Reconcile(ReconcileMessage::Report(_)), _),
+        (Message::Reconcile(next @ ReconcileMessage::Rebuild { after: Some(_), .. }), _),
+    ] = &sent[..]
     else {
         panic!("{sent:?}")
     };

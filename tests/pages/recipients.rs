@@ -29,11 +29,11 @@ async fn shown(browser: &Browser<'_>, path: &str) -> String {
 async fn a_recipient_is_added_confirms_and_unsubscribes() {
     let (test, owner, path) = team().await;
     let mut browser = Browser::of(&test, owner.user).await;
-    let add = format!("{path}/recipients");
+    let add = format!("/teams/{}/recipients", owner.team);
     let form = "email=Kate%40example.com&kind=month&group=Shops+%3Cb%3E";
     let added = browser.post(&add, form).await;
     assert_eq!(added.headers()["location"], format!("{path}?notice=asked"));
-    insta::assert_snapshot!(shown(&browser, &path).await, @"They get each new report by email, and need not be members. Kate@example.com Monthly reports about “Shops <b>” · Waiting for confirmation Remove Kate@example.com Email address Reports Monthly Weekly Add recipient");
+    insta::assert_snapshot!(shown(&browser, &path).await, @"Recipients get each new report by email. They need not be members. Kate@example.com Monthly reports about “Shops <b>” · Waiting for confirmation Remove Kate@example.com Email address Reports Monthly Weekly Add recipient");
     let (mail, confirm) = only_mail(&test).await;
     assert_eq!(mail.to, "Kate@example.com");
     let reports = ReportList { kind: ReportKind::Month, group: Some("Shops <b>".to_owned()) };
@@ -48,7 +48,7 @@ async fn a_recipient_is_added_confirms_and_unsubscribes() {
             insta::assert_snapshot!(text(said(&answer)), @"You are subscribed From now on, the monthly reports about “Shops <b>” of the team Observers are sent to Kate@example.com . Each of these emails has a link to unsubscribe.");
         }
     }
-    insta::assert_snapshot!(shown(&browser, &path).await, @"They get each new report by email, and need not be members. Kate@example.com Monthly reports about “Shops <b>” Remove Kate@example.com Email address Reports Monthly Weekly Add recipient");
+    insta::assert_snapshot!(shown(&browser, &path).await, @"Recipients get each new report by email. They need not be members. Kate@example.com Monthly reports about “Shops <b>” Remove Kate@example.com Email address Reports Monthly Weekly Add recipient");
     // Who is added again is not asked again.
     browser.post(&add, form).await;
     assert!(sent_mails(&test).await.is_empty());
@@ -75,8 +75,9 @@ async fn a_member_adds_their_own_address_without_an_email_and_removes_it() {
     let (test, owner, path) = team().await;
     let mut browser = Browser::of(&test, owner.user).await;
     let email = email_of(&test, &owner).await.replace('@', "%40");
-    let added =
-        browser.post(&format!("{path}/recipients"), &format!("email={email}&kind=week")).await;
+    let added = browser
+        .post(&format!("/teams/{}/recipients", owner.team), &format!("email={email}&kind=week"))
+        .await;
     assert_eq!(added.headers()["location"], format!("{path}?notice=added"));
     assert!(asked(&test).is_empty());
     let page = browser.get(&path).await;
@@ -95,7 +96,7 @@ async fn a_member_adds_their_own_address_without_an_email_and_removes_it() {
 async fn only_who_manages_channels_changes_recipients() {
     let (test, owner, path) = team().await;
     let mut browser = Browser::of(&test, owner.user).await;
-    let add = format!("{path}/recipients");
+    let add = format!("/teams/{}/recipients", owner.team);
     for wrong in ["", "email=kate", "email=kate%40example.com%0d%0aBcc:x%40y"] {
         let refused = browser.post(&add, wrong).await;
         assert_eq!(refused.status(), 422, "{wrong}");
@@ -150,5 +151,8 @@ async fn a_member_has_a_report_sent_to_their_address() {
     assert!(!said(&browser.get(&page).await).contains("Send me"));
     assert_eq!(browser.post(&format!("{page}/send"), "").await.status(), 404);
     let form = "email=kate%40example.com";
-    assert_eq!(browser.post(&format!("{path}/recipients"), form).await.status(), 404);
+    assert_eq!(
+        browser.post(&format!("/teams/{}/recipients", owner.team), form).await.status(),
+        404
+    );
 }

@@ -111,7 +111,8 @@ impl World {
         let answer = faults.until_crash(Box::pin(self.service.ping_with(&path, &body))).await;
         let status = answer.map(|answer| answer.status);
         let line = format!("{} {}: {ping:?} {body} {status:?}", moment.now, job.name);
-        assert!([None, Some(200), Some(503)].contains(&status), "{line}");
+        // After the clock was set back, too many pings may be in the same minute.
+        assert!([None, Some(200), Some(429), Some(503)].contains(&status), "{line}");
         self.receivers.lock().note(line);
         let is_answered = status == Some(200);
         self.counts.add("deaths", status.is_none());

@@ -75,7 +75,7 @@ fn row(
                 }
             }
             @if may_manage {
-                form method="post" action={ "/teams/" (team.id()) "/reports/recipients/" (recipient.id) "/remove" } {
+                form method="post" action={ "/teams/" (team.id()) "/recipients/" (recipient.id) "/remove" } {
                     button.s { "Remove" span.hide { " " (recipient.email) } }
                 }
             }
@@ -89,7 +89,7 @@ fn form(team: &TeamWithSettings, groups: &[String], input: &FormInput) -> Markup
     let groups = groups.iter().map(|group| Choice::new(group, group));
     let groups: Vec<_> = std::iter::once(all).chain(groups).collect();
     html! {
-        form.in.stack.gl method="post" novalidate action={ "/teams/" (team.id()) "/reports/recipients" } {
+        form.in.stack.gl method="post" novalidate action={ "/teams/" (team.id()) "/recipients" } {
             div.cols.c15 {
                 (input.input("email", "email", "Email address"))
                 (input.select("kind", "Reports", &kinds))

@@ -14,7 +14,7 @@ use crate::{config, mail, options};
 /// table.
 const ELSEWHERE: [&str; 1] = ["aws.md"];
 /// Guides without commands that a test can run.
-const WITHOUT_COMMANDS: [&str; 2] = ["reverse-proxy.md", "upgrade.md"];
+const WITHOUT_COMMANDS: [&str; 3] = ["reports.md", "reverse-proxy.md", "upgrade.md"];
 
 #[tokio::test]
 async fn every_command_of_the_guides_does_what_it_should() {

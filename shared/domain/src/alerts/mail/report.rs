@@ -548,7 +548,7 @@ mod tests {
         List-Unsubscribe-Post: List-Unsubscribe=One-Click
         MIME-Version: 1.0
         Content-Type: multipart/alternative;
-         boundary="7d22fd6418af06f7a59f0631c694c7bbe78398a5"
+         boundary="1846babc4b34f86db095a98e4d8b4136903cc72a"
         "#);
     }
 
