@@ -33,7 +33,7 @@ async fn a_recipient_is_added_confirms_and_unsubscribes() {
     let form = "email=Kate%40example.com&kind=month&group=Shops+%3Cb%3E";
     let added = browser.post(&add, form).await;
     assert_eq!(added.headers()["location"], format!("{path}?notice=asked"));
-    insta::assert_snapshot!(shown(&browser, &path).await, @"Recipients get each new report by email. They need not be members. Kate@example.com Monthly reports about “Shops <b>” · Waiting for confirmation Remove Kate@example.com Email address Reports Monthly Weekly Add recipient");
+    insta::assert_snapshot!(shown(&browser, &path).await, @"Recipients get each new report by email. They need not be members. Kate@example.com Monthly reports about “Shops <b>” · Waiting for confirmation · There is no such group, so nothing is sent Remove Kate@example.com Email address Reports Monthly Weekly Add recipient");
     let (mail, confirm) = only_mail(&test).await;
     assert_eq!(mail.to, "Kate@example.com");
     let reports = ReportList { kind: ReportKind::Month, group: Some("Shops <b>".to_owned()) };
@@ -48,7 +48,7 @@ async fn a_recipient_is_added_confirms_and_unsubscribes() {
             insta::assert_snapshot!(text(said(&answer)), @"You are subscribed From now on, the monthly reports about “Shops <b>” of the team Observers are sent to Kate@example.com . Each of these emails has a link to unsubscribe.");
         }
     }
-    insta::assert_snapshot!(shown(&browser, &path).await, @"Recipients get each new report by email. They need not be members. Kate@example.com Monthly reports about “Shops <b>” Remove Kate@example.com Email address Reports Monthly Weekly Add recipient");
+    insta::assert_snapshot!(shown(&browser, &path).await, @"Recipients get each new report by email. They need not be members. Kate@example.com Monthly reports about “Shops <b>” · There is no such group, so nothing is sent Remove Kate@example.com Email address Reports Monthly Weekly Add recipient");
     // Who is added again is not asked again.
     browser.post(&add, form).await;
     assert!(sent_mails(&test).await.is_empty());

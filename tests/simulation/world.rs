@@ -1168,8 +1168,11 @@ impl World {
         let outstanding = self.service.test.app.store.overdue(Timestamp::MAX, EVERYTHING).await;
         let mut owners: Vec<_> =
             outstanding.expect("read").into_iter().map(|of| of.owner).collect();
-        // Issues that are active are followed up, and heartbeats are awaited.
-        owners.retain(|owner| !matches!(owner, Some(Owner::Tool(..) | Owner::Deadline(_))));
+        // Issues that are active are followed up, heartbeats are awaited, and the next report is made.
+        let goes_on = |owner: &Owner| {
+            matches!(owner, Owner::Tool(..) | Owner::Deadline(_) | Owner::Reports(_))
+        };
+        owners.retain(|owner| !owner.as_ref().is_some_and(goes_on));
         assert!(owners.is_empty(), "{owners:?}");
     }
 
