@@ -7,7 +7,7 @@ pub(crate) mod recipients;
 
 use lambda_http::http::StatusCode;
 use maud::html;
-use vedette_domain::reports::{PeriodFigures, ReportPeriod, TeamReport};
+use vedette_domain::reports::{ReportPeriod, TeamReport};
 use vedette_http::error::ApiError;
 use vedette_http::query::Query;
 use vedette_http::response::Response;
@@ -67,11 +67,14 @@ pub(crate) async fn show(
     context: RequestContext<'_>,
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
-    let (figures, before, group) = load(context, &team).await?;
+    let (period, group) = asked(&context)?;
+    let store = &context.app.store;
+    let compared = store.compared_figures(team.id(), period).await?;
+    let (figures, before) = compared.ok_or(ApiError::NotFound)?;
     let report =
         TeamReport::of(&figures, before.as_ref(), group.as_deref()).ok_or(ApiError::NotFound)?;
-    let users = context.app.store.users(report.responders()).await?;
-    let title = page::title(report.header.period);
+    let users = store.users(report.responders()).await?;
+    let title = page::title(period);
     let heading = Heading::within(title).below(format!("/teams/{}/reports", team.id()), "Reports");
     let content = html! {
         (layout::notice(context, &recipients::NOTICES))
@@ -85,23 +88,16 @@ pub(crate) async fn csv(
     context: RequestContext<'_>,
     team: TeamWithSettings,
 ) -> Result<Response, ApiError> {
-    let (figures, _, group) = load(context, &team).await?;
+    let (period, group) = asked(&context)?;
+    let figures = context.app.store.period_figures(team.id(), period).await?;
+    let figures = figures.ok_or(ApiError::NotFound)?;
     let sites = figures.sites(group.as_deref()).ok_or(ApiError::NotFound)?;
-    attached(csv::csv(&sites), &format!("report-{}.csv", figures.header.period))
+    attached(csv::csv(&sites), &format!("report-{period}.csv"))
 }
 
-/// The figures of the period and of the one before, and the group that is asked for.
-async fn load(
-    context: RequestContext<'_>,
-    team: &TeamWithSettings,
-) -> Result<(PeriodFigures, Option<PeriodFigures>, Option<String>), ApiError> {
-    let period = context.parameters.id("period", |text| text.parse::<ReportPeriod>().ok())?;
-    let store = &context.app.store;
-    let (figures, before) = futures::try_join!(
-        store.period_figures(team.id(), period),
-        store.period_figures(team.id(), period.before()),
-    )?;
+/// The period and the group that are asked for.
+fn asked(context: &RequestContext<'_>) -> Result<(ReportPeriod, Option<String>), ApiError> {
+    let period = context.parameters.id("period", |text| text.parse().ok())?;
     let query = Query::of_form(context.head.uri.query());
-    let group = query.search("group").map(str::to_owned);
-    Ok((figures.ok_or(ApiError::NotFound)?, before, group))
+    Ok((period, query.search("group").map(str::to_owned)))
 }

@@ -22,13 +22,12 @@ impl MadeReport {
         team: TeamId,
         period: ReportPeriod,
     ) -> Result<Option<Self>, StoreError> {
-        let (team, figures, before) = futures::try_join!(
+        let (team, compared) = futures::try_join!(
             app.store.team(team, app.clock.now()),
-            app.store.period_figures(team, period),
-            app.store.period_figures(team, period.before()),
+            app.store.compared_figures(team, period),
         )?;
-        let read = team.zip(figures);
-        Ok(read.map(|(team, figures)| Self { team, figures, before }))
+        let read = team.zip(compared);
+        Ok(read.map(|(team, (figures, before))| Self { team, figures, before }))
     }
 
     /// When it was made.

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use vedette_domain::alerts::notification::{Notification, NotificationOutcome};
 use vedette_domain::checks::check::{Check, DnsResult, LinksResult};
@@ -96,7 +97,8 @@ async fn make(
     for outage in outages.into_iter().rev() {
         by_site.entry(outage.site).or_default().push(outage);
     }
-    let read = Read { app, team, period, groups: &groups.groups, now: began };
+    let days = period.day_spans(&zone);
+    let read = Read { app, team, span, days, groups: &groups.groups, now: began };
     let objectives = objectives(team, &groups.groups, &directory, &by_site, (span, began));
     let mut heartbeats: BTreeMap<Partition, StoredHeartbeat> =
         heartbeats.into_iter().map(|of| (of.heartbeat.id.partition(), of)).collect();
@@ -127,7 +129,7 @@ async fn make(
         store.add_report_part(id, period, &ReportPart { number, monitors }, began).await?;
         number += 1;
     }
-    let oldest = began_history(team, began);
+    let oldest = history_begins(team, began);
     let report = ReportHeader {
         period,
         made_at: began,
@@ -164,9 +166,9 @@ fn objectives(
         let sites: Vec<_> =
             directory.rows.iter().filter(|row| selector.matches(&row.tags)).collect();
         let down = sites.iter().filter_map(|row| {
+            let outages = outages.get(&row.id)?.iter().map(OutageRecord::problem);
             let tags = directory.tags_of(row);
             let maintenance = team.team.windows.instances(row.id, tags, span.from, span.to);
-            let outages = outages.get(&row.id)?.iter().map(OutageRecord::problem);
             Some(SiteDowntime::of(outages, &maintenance, now))
         });
         let budget = objective.group_budget(span, &down.collect::<Vec<_>>());
@@ -180,7 +182,7 @@ fn objectives(
 }
 
 /// The first UTC day that the history of a team shows.
-fn began_history(team: &TeamWithSettings, now: Timestamp) -> jiff::civil::Date {
+fn history_begins(team: &TeamWithSettings, now: Timestamp) -> Date {
     let retention = team.retention(now);
     retention.today.saturating_sub(i64::from(retention.days.saturating_sub(1)).days())
 }
@@ -189,16 +191,14 @@ fn began_history(team: &TeamWithSettings, now: Timestamp) -> jiff::civil::Date {
 struct Read<'a> {
     app: &'a App,
     team: &'a TeamWithSettings,
-    period: ReportPeriod,
+    span: TimeSpan,
+    /// The days of the span.
+    days: Vec<TimeSpan>,
     groups: &'a [SiteGroup],
     now: Timestamp,
 }
 
 impl Read<'_> {
-    fn span(&self) -> TimeSpan {
-        self.period.span(&self.team.team.zone)
-    }
-
     /// The figures of the sites among some monitors.
     async fn part(
         &self,
@@ -256,7 +256,7 @@ impl Read<'_> {
         figures.objective = self.objective(site, &outages, &read.days);
         let links = result::<LinksResult>(links);
         let read = CheckedMonitor { performance, outages, links: links.as_ref(), ..read };
-        Ok(figures.counted(read, &self.period.day_spans(&self.team.team.zone)))
+        Ok(figures.counted(read, &self.days))
     }
 
     /// How the objective of a site was met, if it has one.
@@ -266,7 +266,7 @@ impl Read<'_> {
         outages: &[OutageRecord],
         days: &[Day],
     ) -> Option<ObjectiveResult> {
-        let (objective, span) = (site.objective?, self.span());
+        let (objective, span) = (site.objective?, self.span);
         let windows = &self.team.team.windows;
         let maintenance = windows.instances(site.id, &site.tags, span.from, span.to);
         let downtime =
@@ -281,7 +281,7 @@ impl Read<'_> {
         let tools = BTreeMap::from([(Tool::Heartbeat, job.state)]);
         let read = self.counted(id, &tools, Tool::Heartbeat).await?;
         let figures = MonitorFigures::of(id, &job.heartbeat.name);
-        Ok(figures.counted(read, &self.period.day_spans(&self.team.team.zone)))
+        Ok(figures.counted(read, &self.days))
     }
 
     /// The counted days of a tool that the period touches.
@@ -291,7 +291,7 @@ impl Read<'_> {
         tools: &BTreeMap<Tool, ToolState>,
         tool: Tool,
     ) -> Result<Vec<Day>, StoreError> {
-        let span = self.span();
+        let span = self.span;
         let filter = HistoryFilter {
             tool: Some(tool),
             from: Some(day_of(span.from)),
@@ -315,7 +315,7 @@ impl Read<'_> {
         }
         let retention = self.team.retention(self.now);
         let mut edges = Vec::new();
-        for edge in CountedParts::of(self.span()).edges {
+        for edge in CountedParts::of(self.span).edges {
             if retention.reaches(day_of(edge.from)) {
                 edges.extend(self.checks(id, tools, tool, edge).await?);
             }
@@ -357,7 +357,7 @@ impl Read<'_> {
         }
         let minutes = self.team.settings_for(&stored.site).tools.cadence_minutes(Tool::Status);
         let cadence = self.app.service.time_scale.minutes(minutes).as_millis().max(1);
-        let span = self.span();
+        let span = self.span;
         let from = span.from.max(stored.site.created_at);
         let pauses = self.app.health.pauses();
         let stood = pauses.iter().map(|pause| pause.within(from, span.to).as_millis() as u128);
@@ -366,7 +366,7 @@ impl Read<'_> {
 
     /// How many alerts about a site could not be delivered in the period, by the names of the channels.
     async fn undelivered(&self, site: Partition) -> Result<BTreeMap<String, u32>, StoreError> {
-        let span = self.span();
+        let span = self.span;
         let mut failed: BTreeMap<String, u32> = BTreeMap::new();
         let issues = self.app.store.issues_of_site(site).await?;
         for issue in issues.iter().filter(|issue| issue.updated_at >= span.from) {

@@ -3,7 +3,7 @@
 //! The database is compiled in, so that a zone means the same on every machine: a Lambda function may have no database,
 //! and two machines may have different versions.
 
-use jiff::civil::DateTime;
+use jiff::civil::{Date, DateTime};
 use jiff::tz::{TimeZone, TimeZoneDatabase};
 use jiff::{Timestamp, Zoned};
 use serde::{Deserialize, Serialize};
@@ -89,6 +89,11 @@ impl NamedZone {
     /// skip. If they show it twice, it is the first time.
     pub fn instant_of(&self, local: DateTime) -> Option<Timestamp> {
         self.rules.to_ambiguous_timestamp(local).compatible().ok()
+    }
+
+    /// The first instant of a day. Where clocks skip midnight, it is the first instant after that.
+    pub fn day_start(&self, day: Date) -> Timestamp {
+        self.instant_of(day.at(0, 0, 0, 0)).unwrap_or(Timestamp::MAX)
     }
 
     /// For people: `2026-11-21 13:01 CET`.

@@ -69,6 +69,19 @@ impl Store {
         Ok(Some(PeriodFigures { header, monitors }))
     }
 
+    /// The figures of a report, and those of the period before, with which it is compared; `None` if it was not made.
+    pub async fn compared_figures(
+        &self,
+        team: TeamId,
+        period: ReportPeriod,
+    ) -> Result<Option<(PeriodFigures, Option<PeriodFigures>)>, StoreError> {
+        let (figures, before) = futures::try_join!(
+            self.period_figures(team, period),
+            self.period_figures(team, period.before()),
+        )?;
+        Ok(figures.map(|figures| (figures, before)))
+    }
+
     /// The last part of a report that is being made.
     pub async fn last_report_part(
         &self,

@@ -16,11 +16,8 @@ pub(crate) async fn handle(
     let query = context.query();
     let group = query.search("group");
     let store = &context.app.store;
-    let (figures, before) = futures::try_join!(
-        store.period_figures(team.id(), period),
-        store.period_figures(team.id(), period.before()),
-    )?;
-    let figures = figures.ok_or(ApiError::NotFound)?;
+    let compared = store.compared_figures(team.id(), period).await?;
+    let (figures, before) = compared.ok_or(ApiError::NotFound)?;
     let report = TeamReport::of(&figures, before.as_ref(), group).ok_or(ApiError::NotFound)?;
     let users = store.users(report.responders()).await?;
     Ok(ok(&TeamReportResource::new(&report, &users)))

@@ -75,13 +75,13 @@ impl ReportPeriod {
 
     /// From the first instant of its first day to that of the first day after it. A day may have 23 or 25 hours.
     pub fn span(self, zone: &NamedZone) -> TimeSpan {
-        TimeSpan::new(day_start(self.first_day(), zone), day_start(self.end_day(), zone))
+        TimeSpan::new(zone.day_start(self.first_day()), zone.day_start(self.end_day()))
     }
 
     /// Each of its days, from its first instant to that of the next day.
     pub fn day_spans(self, zone: &NamedZone) -> Vec<TimeSpan> {
         let of = |day: Date| {
-            TimeSpan::new(day_start(day, zone), day_start(day.saturating_add(1.day()), zone))
+            TimeSpan::new(zone.day_start(day), zone.day_start(day.saturating_add(1.day())))
         };
         self.days().map(of).collect()
     }
@@ -113,11 +113,6 @@ impl ReportPeriod {
         };
         format!("{} to {}", first.strftime(from), last.strftime("%-d %B %Y"))
     }
-}
-
-/// The first instant of a day. Where clocks skip midnight, it is the first instant after that.
-fn day_start(day: Date, zone: &NamedZone) -> Timestamp {
-    zone.instant_of(day.at(0, 0, 0, 0)).unwrap_or(Timestamp::MAX)
 }
 
 /// In URLs: `2026-W48`, `2026-11`.
