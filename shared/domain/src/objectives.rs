@@ -10,16 +10,13 @@ mod tests;
 
 use std::fmt;
 
-use jiff::civil::Time;
-use jiff::{SignedDuration, Timestamp};
+use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use serde::{Deserialize, Serialize};
 
 use crate::checks::history::Day;
 use crate::time::duration;
 use crate::time_span::{TimeSpan, total, union};
 use crate::time_zone::NamedZone;
-
-use downtime::failed_in_maintenance;
 
 pub use downtime::SiteDowntime;
 pub use input::{ObjectiveInput, ObjectiveRule};
@@ -149,11 +146,8 @@ impl Objective {
             return TimeSpan::new(at.saturating_sub(DAY * days).unwrap_or(at), at);
         }
         let today = zone.local(at).date();
-        let midnight =
-            |date: jiff::civil::Date| zone.instant_of(date.to_datetime(Time::midnight()));
-        let first = midnight(today.first_of_month());
-        let next = today.last_of_month().tomorrow().ok().and_then(midnight);
-        TimeSpan::new(first.unwrap_or(at), next.unwrap_or(at))
+        let first = today.first_of_month();
+        TimeSpan::new(zone.day_start(first), zone.day_start(first.saturating_add(1.month())))
     }
 
     /// The same for sites that exist `since` then. A calendar month remains whole; other periods begin with the sites.
@@ -189,7 +183,7 @@ impl Objective {
         cadence_minutes: u32,
     ) -> Budget {
         let failed = match self.counts_maintenance {
-            true => failed_in_maintenance(days, window, cadence_minutes),
+            true => downtime.failed_in_maintenance(window, days, cadence_minutes),
             false => SignedDuration::ZERO,
         };
         let down = total(&downtime.outside_maintenance(window)).saturating_add(failed);

@@ -83,6 +83,7 @@ impl NewWindow {
             rule: self.recurrence,
             managed_by: None,
             ended_at: None,
+            changed_at: None,
             is_past: false,
         }
     }
@@ -103,6 +104,7 @@ impl WindowEdit {
             rule: self.recurrence.unwrap_or(kept.rule),
             managed_by: kept.managed_by,
             ended_at: kept.ended_at,
+            changed_at: kept.changed_at,
             is_past: kept.is_past,
         }
     }

@@ -162,6 +162,11 @@ impl Recurrence {
         self.until
     }
 
+    /// The rule if no instance starts after an instant.
+    pub(super) fn ending(self, at: Timestamp) -> Self {
+        Self { until: Some(self.until.map_or(at, |until| until.min(at))), ..self }
+    }
+
     /// Whether a window that first starts on `start` also starts on `date`, before the rule ends.
     pub(super) fn occurs_on(&self, start: Date, date: Date) -> bool {
         date >= start && self.is_in_period(start, date) && self.admits(start, date)

@@ -7,6 +7,7 @@ use jiff::civil::{Date, DateTime, date};
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use proptest::prelude::*;
 use rrule::{RRuleSet, Tz};
+use serde_json::json;
 use uuid::Uuid;
 
 use super::recurrence::RECURRENCE_MAX;
@@ -274,9 +275,9 @@ fn what_took_place_is_remembered() {
         ..window("UTC", "2026-11-28T02:00", 60, Some("FREQ=DAILY"))
     };
     let once = window("UTC", "2026-11-29T02:00", 60, None);
-    let now = at("2026-11-29T02:10:00Z");
-    let windows = Windows::default().with(once.clone(), now).expect("a window");
-    let windows = windows.with(daily.clone(), now).expect("another");
+    let (first, now) = (at("2026-11-27T12:00:00Z"), at("2026-11-29T02:10:00Z"));
+    let windows = Windows::default().with(once.clone(), first).expect("a window");
+    let windows = windows.with(daily.clone(), first).expect("another");
     let ended = windows.with_ended(once.id, now).expect("it is active");
     let removed = ended.without(daily.id, at("2026-11-29T02:30:00Z"));
     let stored = serde_json::to_value(&removed).expect("a text");
@@ -313,11 +314,76 @@ fn what_took_place_is_remembered() {
     let longer = removed.with(next(9, 95), at("2027-03-02T12:00:00Z")).expect("room");
     assert_eq!(shown(&longer), [""; 0]);
     let then = at("2026-11-30T02:01:00Z");
-    let many = (3..40).fold(removed, |all, number| {
-        let all = all.with(next(number, 1), then).expect("room");
-        all.without(WindowId(Uuid::from_u128(number)), then)
-    });
+    let before = at("2026-11-30T01:00:00Z");
+    let many =
+        (3..40).fold(removed, |all, number| all.with(next(number, 1), before).expect("room"));
+    let many =
+        (3..40).fold(many, |all, number| all.without(WindowId(Uuid::from_u128(number)), then));
     assert_eq!(shown(&many), vec![format!("{three} 1"); 20]);
+}
+
+#[test]
+fn a_changed_window_took_place_as_it_was() {
+    let of = |sites: &[u128], start: &str, rule: Option<&str>| MaintenanceWindow {
+        sites: (!sites.is_empty()).then(|| sites.iter().copied().map(site).collect()),
+        ..window("UTC", start, 60, rule)
+    };
+    let daily = |time: &str| of(&[], &format!("2026-11-20T{time}"), Some("FREQ=DAILY"));
+    let named =
+        |window: MaintenanceWindow| MaintenanceWindow { name: "Backup".to_owned(), ..window };
+    let changes = |changes: &[(&str, MaintenanceWindow)]| {
+        changes.iter().fold(Windows::default(), |all, (now, window)| {
+            let next = all.with(window.clone(), at(now)).expect("room");
+            let stored = serde_json::to_value(&next).expect("a text");
+            assert_eq!(serde_json::from_value::<Windows>(stored).expect("windows"), next);
+            next
+        })
+    };
+    let shown = |windows: &Windows, number: u128| -> Vec<_> {
+        let (from, to) = (at("2026-11-27T12:00:00Z"), at("2026-11-30T12:00:00Z"));
+        let found = windows.instances(site(number), [], from, to);
+        found
+            .iter()
+            .map(|of| format!("{:.16} {:.16}", of.start.to_string(), of.end.to_string()))
+            .collect()
+    };
+    let [two, three] = ["02:00", "03:00"].map(daily);
+    let created = "2026-11-28T12:00:00Z";
+    // Not before it was created.
+    let expected = ["2026-11-29T02:00 2026-11-29T03:00", "2026-11-30T02:00 2026-11-30T03:00"];
+    assert_eq!(shown(&changes(&[(created, two.clone())]), 1), expected);
+    // A change of the name changes nothing.
+    let renamed = changes(&[(created, two.clone()), ("2026-11-29T02:30:00Z", named(two.clone()))]);
+    assert_eq!(shown(&renamed, 1), expected);
+    assert_eq!(renamed.iter().count(), 1);
+    // Another time, between two instances and in one.
+    let moved = changes(&[(created, two.clone()), ("2026-11-29T12:00:00Z", three.clone())]);
+    let expected = ["2026-11-29T02:00 2026-11-29T03:00", "2026-11-30T03:00 2026-11-30T04:00"];
+    assert_eq!(shown(&moved, 1), expected);
+    let moved = changes(&[(created, two.clone()), ("2026-11-29T02:30:00Z", three.clone())]);
+    let expected = [
+        "2026-11-29T02:00 2026-11-29T02:30",
+        "2026-11-29T03:00 2026-11-29T04:00",
+        "2026-11-30T03:00 2026-11-30T04:00",
+    ];
+    assert_eq!(shown(&moved, 1), expected);
+    assert_eq!(
+        moved.until(site(1), [], at("2026-11-29T02:31:00Z"), at("2026-11-29T02:40:00Z")),
+        None
+    );
+    // Another site, while it is active.
+    let once = |sites: &[u128]| of(sites, "2026-11-29T02:00", None);
+    let other = changes(&[(created, once(&[1])), ("2026-11-29T02:20:00Z", once(&[1, 2]))]);
+    let before = ["2026-11-29T02:00 2026-11-29T02:20", "2026-11-29T02:20 2026-11-29T03:00"];
+    assert_eq!(shown(&other, 1), before);
+    assert_eq!(shown(&other, 2), before[1..]);
+    // Removed, it does not take place again even where nothing but its rule is known.
+    let removed = changes(&[(created, two.clone())]).without(two.id, at("2026-11-29T02:30:00Z"));
+    assert_eq!(shown(&removed, 1), ["2026-11-29T02:00 2026-11-29T02:30"]);
+    let stored = serde_json::to_value(&removed).expect("a text");
+    let text = stored.as_str().expect("a text").replace(r#","o":true"#, "");
+    let unmarked: Windows = serde_json::from_value(json!(text)).expect("windows");
+    assert!(unmarked.current_ones(at("2026-11-29T02:30:00Z")).is_empty());
 }
 
 #[test]
@@ -436,12 +502,12 @@ fn windows_are_stored_in_one_text() {
     };
     let windows = Windows::default().with(one, now).expect("a window");
     let stored = serde_json::to_value(&windows).expect("a text");
-    insta::assert_snapshot!(stored.as_str().expect("a text"), @r#"[{"i":"00000000-0000-0000-0000-000000000001","n":"Deployment","s":["00000000-0000-0000-0000-000000000007"],"a":"2026-11-29T02:00:00","z":"Europe/Berlin","m":60,"r":"FREQ=DAILY","e":"2026-11-28T02:30:00Z"}]"#);
+    insta::assert_snapshot!(stored.as_str().expect("a text"), @r#"[{"i":"00000000-0000-0000-0000-000000000001","n":"Deployment","s":["00000000-0000-0000-0000-000000000007"],"a":"2026-11-29T02:00:00","z":"Europe/Berlin","m":60,"r":"FREQ=DAILY","e":"2026-11-28T02:30:00Z","c":1795919400}]"#);
     assert_eq!(serde_json::from_value::<Windows>(stored).expect("windows"), windows);
     let selected = selected("env:prod, !legacy", window("UTC", "2026-11-29T02:00", 60, None));
     let windows = Windows::default().with(selected, now).expect("a window");
     let stored = serde_json::to_value(&windows).expect("a text");
-    insta::assert_snapshot!(stored.as_str().expect("a text"), @r#"[{"i":"00000000-0000-0000-0000-000000000001","n":"Deployment","t":"env:prod, !legacy","a":"2026-11-29T02:00:00","z":"UTC","m":60}]"#);
+    insta::assert_snapshot!(stored.as_str().expect("a text"), @r#"[{"i":"00000000-0000-0000-0000-000000000001","n":"Deployment","t":"env:prod, !legacy","a":"2026-11-29T02:00:00","z":"UTC","m":60,"c":1795919400}]"#);
     assert_eq!(serde_json::from_value::<Windows>(stored).expect("windows"), windows);
 }
 

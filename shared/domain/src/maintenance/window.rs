@@ -73,7 +73,16 @@ pub struct MaintenanceWindow {
     /// Instances that started until then are over, because somebody ended them.
     #[serde(rename = "e", default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
-    /// Whether it is only remembered: it is over, or was removed when `ended_at` says.
+    /// When its time and its sites became what they are: it did not take place before. `None` if it is older than this
+    /// field.
+    #[serde(
+        rename = "c",
+        default,
+        skip_serializing_if = "Option::is_none",
+        with = "jiff::fmt::serde::timestamp::second::optional"
+    )]
+    pub changed_at: Option<Timestamp>,
+    /// Whether it is only remembered: it is over, or was changed or removed.
     #[serde(rename = "o", default, skip_serializing_if = "std::ops::Not::not")]
     pub is_past: bool,
 }
@@ -180,25 +189,44 @@ impl MaintenanceWindow {
         Some(Instance { start, end })
     }
 
-    /// The instances that overlap a time, those that somebody has ended until then. If a recurring window was ended
-    /// several times, only the last of these is known.
+    /// The instances that overlap a time, as far as they took place or will: those that somebody has ended until then, and
+    /// none before the window had its time and its sites. If a recurring window was ended several times, only the last of
+    /// these is known.
     pub(super) fn instances(&self, from: Timestamp, to: Timestamp) -> Vec<Instance> {
         let first = self.zone.local(from).date().saturating_sub(DATES_BACK.days());
         let last = self.zone.local(to).date().saturating_add(1.day());
         let next = |date: &Date| self.next_date(date.tomorrow().ok()?);
         let dates = std::iter::successors(self.next_date(first), next);
         let planned = dates.take_while(|date| *date <= last);
+        let from = self.changed_at.map_or(from, |changed_at| changed_at.max(from));
         let instances = planned.filter_map(|date| {
             let Instance { start, end } = self.planned_on(date)?;
-            match self.ended_at {
-                Some(ended_at) if start <= ended_at => {
-                    Some(Instance { start, end: end.min(ended_at) })
-                }
-                _ if self.is_past && self.ended_at.is_some() => None,
-                _ => Some(Instance { start, end }),
-            }
+            let end = match self.ended_at {
+                Some(ended_at) if start <= ended_at => end.min(ended_at),
+                _ => end,
+            };
+            let start = self.changed_at.map_or(start, |changed_at| changed_at.max(start));
+            Some(Instance { start, end })
         });
         instances.filter(|instance| instance.start < to && instance.end > from).collect()
+    }
+
+    /// Whether it takes place at the same times as another.
+    pub(crate) fn is_at_times_of(&self, other: &Self) -> bool {
+        let time = |of: &Self| (of.start, of.minutes, of.zone.clone(), of.rule.clone());
+        time(self) == time(other)
+    }
+
+    /// Whether it takes place at the same times and for the same sites as another.
+    pub(super) fn takes_place_like(&self, other: &Self) -> bool {
+        let sites = |of: &Self| (of.sites.clone(), of.selector.clone());
+        self.is_at_times_of(other) && sites(self) == sites(other)
+    }
+
+    /// What is remembered of it if it does not take place from now on.
+    pub(super) fn stopped(self, now: Timestamp) -> Self {
+        let rule = self.rule.map(|rule| rule.ending(now));
+        Self { rule, ended_at: Some(now), ..self }
     }
 }
 

@@ -19,7 +19,8 @@ pub const STORED_MAX: usize = 16 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Windows {
     known: Vec<MaintenanceWindow>,
-    /// Those that are over or were removed but took place lately, the oldest first.
+    /// Those that are over, were removed, or took place at other times or for other sites, as far as they took place lately;
+    /// the oldest first.
     past: Vec<MaintenanceWindow>,
 }
 
@@ -111,7 +112,7 @@ impl Windows {
     }
 
     /// The instances for a site with these tags that overlap a time, as far as the windows are still known: at most 20
-    /// of those that are over or were removed, for 92 days.
+    /// of those that are over, were removed or changed, for 92 days.
     pub fn instances<'t>(
         &self,
         site: SiteId,
@@ -140,10 +141,19 @@ impl Windows {
             return Err(WindowRefusal::Over);
         }
         let mut next = self.without_past(now);
+        let mut changed = None;
+        let changed_at = Timestamp::from_second(now.as_second()).ok();
         match next.known.iter_mut().find(|known| known.id == window.id) {
-            Some(known) => *known = window,
-            None => next.known.push(window),
+            Some(known) if known.takes_place_like(&window) => {
+                *known = MaintenanceWindow { changed_at: known.changed_at, ..window };
+            }
+            Some(known) => {
+                let window = MaintenanceWindow { changed_at, ..window };
+                changed = Some(std::mem::replace(known, window).stopped(now));
+            }
+            None => next.known.push(MaintenanceWindow { changed_at, ..window }),
         }
+        let mut next = next.remembering(changed, now);
         if next.known.len() > WINDOWS_MAX {
             return Err(WindowRefusal::TooMany);
         }
@@ -177,8 +187,7 @@ impl Windows {
         let next = self.without_past(now);
         let (removed, known): (Vec<_>, _) =
             next.known.into_iter().partition(|window| window.id == id);
-        let removed =
-            removed.into_iter().map(|window| MaintenanceWindow { ended_at: Some(now), ..window });
+        let removed = removed.into_iter().map(|window| window.stopped(now));
         Self { known, past: next.past }.remembering(removed, now)
     }
 

@@ -139,8 +139,12 @@ fn outages_count_once_within_the_window_and_without_maintenance() {
         outage("2026-11-20T11:00:00Z", Some("2026-11-20T13:00:00Z")),
         outage("2026-11-24T09:59:00.500Z", None),
     ];
-    let maintenance =
-        [Instance { start: at("2026-11-20T10:30:00Z"), end: at("2026-11-20T12:30:00Z") }];
+    let maintenance = [
+        Instance { start: at("2026-11-17T02:00:00Z"), end: at("2026-11-17T04:00:00Z") },
+        Instance { start: at("2026-11-17T10:10:00Z"), end: at("2026-11-17T11:10:00Z") },
+        Instance { start: at("2026-11-20T10:30:00Z"), end: at("2026-11-20T12:30:00Z") },
+        Instance { start: at("2026-11-24T03:00:00Z"), end: at("2026-11-24T09:00:00Z") },
+    ];
     let now = at("2026-11-24T10:00:00Z");
     let of = objective(99.0, ObjectivePeriod::Days7);
     let window = of.window(now, &NamedZone::utc());
@@ -159,9 +163,14 @@ fn outages_count_once_within_the_window_and_without_maintenance() {
         day.sums.in_maintenance = InMaintenance { checks, up };
         day
     };
-    let days = [day("2026-11-16", 9, 0), day("2026-11-20", 40, 10), day("2026-11-24", 288, 0)];
-    // Only what failed in the window counts: on the last day, that cannot have been more than its ten hours.
-    let failed = (30 * 5 + 10 * 60) * 60;
+    let days = [
+        day("2026-11-16", 9, 0),
+        day("2026-11-17", 24, 0),
+        day("2026-11-20", 40, 10),
+        day("2026-11-24", 288, 0),
+    ];
+    // On the first and the last day, no more than an hour and six hours of maintenance are in the window.
+    let failed = (60 + 30 * 5 + 6 * 60) * 60;
     let used = |of: Objective| of.site_budget(window, &downtime, &days, 5).used_seconds;
     let outside = 4 * 60 + 3_600 + 60;
     assert_eq!([used(of), used(all)], [outside, outside + failed]);

@@ -112,6 +112,7 @@ fn window(name: &str, start: &str, minutes: u32, sites: Option<u128>) -> Mainten
         rule: None,
         managed_by: None,
         ended_at: None,
+        changed_at: None,
         is_past: false,
     }
 }

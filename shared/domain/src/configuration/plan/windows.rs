@@ -40,12 +40,7 @@ impl Planner<'_> {
             let window = MaintenanceWindow { managed_by, ..new.into_window(id, &self.zone, now) };
             // An instance that somebody ended does not start again, unless it takes place at another time.
             let ended_at = before
-                .filter(|before| {
-                    let time = |of: &MaintenanceWindow| {
-                        (of.start, of.zone.clone(), of.minutes, of.rule.clone())
-                    };
-                    time(before) == time(&window)
-                })
+                .filter(|before| before.is_at_times_of(&window))
                 .and_then(|before| before.ended_at);
             let window = MaintenanceWindow { ended_at, ..window };
             // The service drops a window that is over.
