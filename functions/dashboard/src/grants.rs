@@ -87,11 +87,11 @@ pub const WRITE_GRANT: Grant = Grant {
 /// What forms do that write users, members or tokens, that let somebody in, or that send an email to an address that
 /// somebody types. Who may join depends on the role of the inviter. The only site that is read does not exist: the read
 /// opens the connection to the table. So nothing that websites sent is read. Of a status page, the function reads what is
-/// published, because that says whether the page offers subscriptions.
+/// published, because that says whether the page offers subscriptions; of the directory, the groups that a report can be about.
 pub const ACCOUNTS_GRANT: Grant = Grant {
     get: &[Email, Invitation, Published, Session, SignIn, Site, Subscription, User],
     batch_get: &[Email, Team, Throttle, Token, TokenUse, User],
-    query: &[Subscription, Team, User],
+    query: &[Directory, Subscription, Team, User],
     put: &[
         Audit,
         Email,

@@ -24,8 +24,6 @@ pub(super) const NOTICES: [(&str, &str); 4] = [
     ("removed", "Recipient removed."),
     ("sent", "The report is on its way to your email address."),
 ];
-/// The longest name of a group, in bytes: 60 characters.
-const GROUP_BYTES: usize = 240;
 
 /// The recipients, and the form that adds one.
 pub(super) fn card(
@@ -100,8 +98,7 @@ fn form(team: &TeamWithSettings, groups: &[String], input: &FormInput) -> Markup
     }
 }
 
-/// Adds a recipient. Only a form with what is wrong with it is shown here: the function that serves it reads neither
-/// reports nor sites.
+/// Adds a recipient. Only a form with what is wrong with it is shown here: the function that serves it reads no reports.
 pub(crate) async fn add_recipient(
     context: RequestContext<'_>,
     team: TeamWithSettings,
@@ -111,12 +108,14 @@ pub(crate) async fn add_recipient(
     }
     let sent = FormInput::sent(context.body);
     let caller = &context.member()?.caller;
-    let group = Some(sent.text("group")).filter(|name| !name.is_empty());
+    let group = Some(sent.text("group")).filter(|name| !name.is_empty()).map(str::to_owned);
     let kind = if sent.text("kind") == "week" { ReportKind::Week } else { ReportKind::Month };
-    if group.is_some_and(|name| name.len() > GROUP_BYTES) {
-        return Err(ApiError::BadRequest("Choose a group."));
+    let groups = context.app.store.site_groups(team.id()).await?.groups;
+    let groups: Vec<String> = groups.into_iter().map(|group| group.name).collect();
+    if group.as_ref().is_some_and(|name| !groups.contains(name)) {
+        return Err(ApiError::BadRequest("The team has no such group."));
     }
-    let reports = ReportList { kind, group: group.map(str::to_owned) };
+    let reports = ReportList { kind, group };
     let why = match sent.email() {
         Err(why) => why,
         Ok(email) => {
@@ -136,7 +135,6 @@ pub(crate) async fn add_recipient(
             }
         }
     };
-    let groups: Vec<String> = group.into_iter().map(str::to_owned).collect();
     let content = html! { section.card { (form(&team, &groups, &sent.refused(why))) } };
     let heading =
         Heading::new("Add a recipient").below(format!("/teams/{}/reports", team.id()), "Reports");
