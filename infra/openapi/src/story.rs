@@ -117,7 +117,11 @@ impl Story {
         self.ask("site-groups.get", ("none", "None was saved"), &of_team, "", None).await;
         let groups = json!({ "groups": [
             { "name": "Shop", "selector": "team:shop, !legacy" },
-            { "name": "Production", "selector": "env:prod" },
+            {
+                "name": "Production",
+                "selector": "env:prod",
+                "objective": { "percentage": 99.5, "period": "month" },
+            },
         ] });
         let name = ("two", "Two groups");
         self.ask("site-groups.update", name, &of_team, "", Some(groups)).await;
@@ -478,6 +482,16 @@ impl Story {
         self.ask("sites.list", name, &of_team, "pinned=true&sort=name", None).await;
         let name = ("unknown_sort", "An unknown order");
         self.ask("sites.list", name, &of_team, "sort=-pinned", None).await;
+        let objective = |percentage: f64, period: &str| {
+            let objective = json!({ "percentage": percentage, "period": period });
+            Some(json!({ "url": "https://shop.example", "objective": objective }))
+        };
+        let name = ("objective", "99.9 % of the last 30 days");
+        self.ask("sites.update", name, &of_site, "", objective(99.9, "30_days")).await;
+        let name = ("budget", "A site with an objective");
+        self.ask("sites.get", name, &of_site, "", None).await;
+        let name = ("untellable", "An objective that its checks cannot tell");
+        self.ask("sites.update", name, &of_site, "", objective(99.99, "7_days")).await;
         self.ask("sites.delete", ("gone", "Gone"), &of_site, "", None).await;
     }
 
@@ -586,6 +600,7 @@ mod tests {
                 ("expectations.update", "not_proven", 422),
                 ("sites.update", "no_url", 422),
                 ("sites.list", "unknown_sort", 422),
+                ("sites.update", "untellable", 422),
                 ("members.remove", "last_owner", 422),
                 ("invitations.create", "invited_already", 422),
             ]
