@@ -15,7 +15,7 @@ use crate::look::Look;
 
 pub(crate) use input::{Choice, FormInput};
 pub(crate) use label::Label;
-pub(crate) use vedette_http::wording::{capitalized, sentence};
+pub(crate) use vedette_domain::wording::{capitalized, sentence};
 
 /// A field's text; empty if it was not sent.
 pub(crate) fn field<'a>(body: &'a [u8], name: &str) -> Cow<'a, str> {

@@ -6,10 +6,10 @@ use vedette_actions::{ActionError, create_own_team, rename_team, rename_user};
 use vedette_domain::accounts::account::Permission;
 use vedette_domain::accounts::team::{Team, TeamName};
 use vedette_domain::input::Input as _;
+use vedette_domain::wording::sentence;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
-use vedette_http::wording::sentence;
 use vedette_store::TeamWithSettings;
 
 use crate::RequestContext;

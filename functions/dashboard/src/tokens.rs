@@ -6,10 +6,10 @@ use maud::{Markup, html};
 use vedette_actions::{ActionError, create_token, revoke_own_token};
 use vedette_domain::accounts::account::{NewToken, Scope, Secret, Token};
 use vedette_domain::input::Input as _;
+use vedette_domain::wording::sentence;
 use vedette_http::error::ApiError;
 use vedette_http::response::Response;
 use vedette_http::validation::ValidationError;
-use vedette_http::wording::sentence;
 
 use crate::RequestContext;
 use crate::clock::Clock;

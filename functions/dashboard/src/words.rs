@@ -14,6 +14,8 @@ use vedette_domain::time::duration;
 
 use crate::form::capitalized;
 
+pub(crate) use vedette_domain::wording::{counted, grouped};
+
 /// The name of a tool on pages.
 pub(crate) const fn tool(tool: Tool) -> &'static str {
     match tool {
@@ -109,24 +111,6 @@ pub(crate) fn lasted(milliseconds: f64) -> String {
         ..10_000.0 => format!("{:.1} s", milliseconds / 1_000.0),
         _ => duration(SignedDuration::from_millis(milliseconds as i64)),
     }
-}
-
-/// `1 site`, `2 sites`.
-pub(crate) fn counted(number: usize, one: &str, many: &str) -> String {
-    if number == 1 { format!("1 {one}") } else { format!("{} {many}", grouped(number as u64)) }
-}
-
-/// A number in groups of three digits, separated by narrow spaces.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::with_capacity(digits.len() * 2);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            grouped.push('\u{202f}');
-        }
-        grouped.push(digit);
-    }
-    grouped
 }
 
 /// A small number in words.

@@ -10,7 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use serde_json::{Map, Value};
 use vedette_domain::input::{FieldPresence, Input, InputField, InputShape, TextKind};
 use vedette_domain::validation::{Errors, Field, YES};
-use vedette_http::wording::capitalized;
+use vedette_domain::wording::capitalized;
 
 use crate::{Failure, args};
 

@@ -33,4 +33,5 @@ pub mod time;
 pub mod time_span;
 pub mod time_zone;
 pub mod validation;
+pub mod wording;
 pub mod work;

@@ -18,6 +18,5 @@ pub mod request_id;
 pub mod resource;
 pub mod response;
 pub mod source;
-pub mod wording;
 
 pub use vedette_domain::validation;

@@ -4,10 +4,10 @@ use vedette_actions::{ActionError, hand_over, invite};
 use vedette_domain::accounts::invitation::NewInvitation;
 use vedette_domain::alerts::link;
 use vedette_domain::input::Input as _;
+use vedette_domain::wording::sentence;
 use vedette_http::error::ApiError;
 use vedette_http::resource::{InvitationResource, NewInvitationResource};
 use vedette_http::response::{Response, created};
-use vedette_http::wording::sentence;
 use vedette_store::TeamWithSettings;
 
 use crate::Context;

@@ -331,7 +331,7 @@ fn ending(title: &str, endings: &[Ending], made_at: Timestamp, clock: Clock<'_>)
                                 td.n {
                                     div.only { "Left" }
                                     @match left.as_hours().div_euclid(24) {
-                                        ..0 => span.txt.down { "over" },
+                                        ..0 => span.txt.down { "expired" },
                                         days => span.txt[left < VERY_SOON].issues[left < VERY_SOON] { "in " (counted(days as usize, "day", "days")) },
                                     }
                                 }

@@ -10,8 +10,9 @@ use super::figures::{CheckCounts, DayFigures, ObjectiveResult};
 use super::{MonitorFigures, PeriodFigures, ReportHeader};
 use crate::checks::percentage::Percentage;
 use crate::id::{MonitorId, UserId};
-use crate::issues::outage::{OutageFigures, OutageRecord};
+use crate::issues::outage::OutageRecord;
 use crate::time;
+use crate::wording::{counted, grouped};
 
 /// The most outages that a report lists.
 pub const OUTAGES_MAX: usize = 10;
@@ -92,19 +93,20 @@ impl Totals {
         Percentage::of(self.counts.up, self.counts.checks)
     }
 
-    fn of(header: &ReportHeader, sites: &[&MonitorFigures]) -> Self {
+    fn of(sites: &[&MonitorFigures]) -> Self {
         let mut medians: Vec<u32> = sites.iter().filter_map(|site| site.median_ms).collect();
         medians.sort_unstable();
-        let span = header.period.span(&header.zone);
-        let kept = sites.iter().flat_map(|site| &site.outages);
-        let figures = OutageFigures::of(kept.clone(), (span.from, span.to), span.to);
+        let acknowledged = sites.iter().map(|site| site.acknowledged).sum();
+        let after: i64 = sites.iter().map(|site| site.acknowledged_after_seconds).sum();
         Self {
             counts: sites.iter().fold(CheckCounts::default(), |all, site| all.plus(site.counts)),
             outages: sites.iter().map(|site| site.outage_count).sum(),
             down: sites.iter().map(|site| site.down()).sum(),
             median_ms: medians.get(medians.len().saturating_sub(1) / 2).copied(),
-            to_acknowledge: figures.mean_to_acknowledge,
-            acknowledged: kept.filter(|outage| outage.acknowledged.is_some()).count() as u32,
+            to_acknowledge: after
+                .checked_div(i64::from(acknowledged))
+                .map(SignedDuration::from_secs),
+            acknowledged,
         }
     }
 }
@@ -238,8 +240,7 @@ impl TeamReport {
         let earlier: HashMap<MonitorId, &MonitorFigures> =
             sites_before.iter().flatten().map(|site| (site.id, *site)).collect();
         let with_before = || sites.iter().filter_map(|site| Some((*site, *earlier.get(&site.id)?)));
-        let before =
-            before.zip(sites_before.as_ref()).map(|(of, sites)| Totals::of(&of.header, sites));
+        let before = sites_before.as_ref().map(|sites| Totals::of(sites));
         let until = header.made_at.saturating_add(ENDS_SOON).unwrap_or(Timestamp::MAX);
         let line = |site: &&MonitorFigures| SiteLine {
             id: site.id,
@@ -259,7 +260,7 @@ impl TeamReport {
         up.retain(|site| site.median_ms.is_some());
         up.sort_by_key(|site| (Reverse(site.uptime), site.median_ms, site.name.clone()));
         Some(Self {
-            totals: Totals::of(header, &sites),
+            totals: Totals::of(&sites),
             before: before.filter(|before| before.counts.made() > 0),
             days: days(header, &sites),
             missed_objectives: objectives.iter().filter(|line| line.result.is_missed()).count(),
@@ -332,7 +333,11 @@ impl TeamReport {
         let CheckCounts { in_maintenance, failed, missed, .. } = self.totals.counts;
         let counts = self.totals.counts;
         let mut method = vec![
-            format!("Vedette made {} of the {} checks that were due.", counts.made(), counts.due()),
+            format!(
+                "Vedette made {} of the {} checks that were due.",
+                grouped(counts.made()),
+                grouped(counts.due())
+            ),
             "An outage lasts from its first failed check to the next good one.".to_owned(),
             "Downtime is the time of all outages in the period, rounded up to whole minutes. Uptime is the share of \
              successful checks, rounded down. So a short outage may change one and not the other."
@@ -352,15 +357,16 @@ impl TeamReport {
             );
         }
         if in_maintenance > 0 {
-            method.push(format!(
-                "The uptime leaves out {in_maintenance} checks in maintenance windows."
-            ));
+            let checks = counted(in_maintenance as usize, "check", "checks");
+            method.push(format!("The uptime leaves out {checks} in maintenance windows."));
         }
         if failed > 0 {
-            method.push(format!("{failed} checks could not run."));
+            let checks = counted(failed as usize, "check", "checks");
+            method.push(format!("{checks} could not run."));
         }
         if missed > 0 {
-            method.push(format!("About {missed} checks were due while Vedette did not run."));
+            let checks = counted(missed as usize, "check was", "checks were");
+            method.push(format!("About {checks} due while Vedette did not run."));
         }
         if let Some(from) = self.header.known_from {
             method

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::ReportPeriod;
 use crate::checks::check::{Check, LinksResult};
-use crate::checks::history::{Day, Kind, day_of, day_start};
+use crate::checks::history::{Day, Kind, Sum, day_of, day_start};
 use crate::checks::tool::{CheckStatus, RunReason};
 use crate::id::{MonitorId, Trigger};
 use crate::issues::outage::OutageRecord;
@@ -134,6 +134,12 @@ pub struct MonitorFigures {
     /// How many outages overlap the period.
     #[serde(rename = "o", default)]
     pub outage_count: u32,
+    /// How many of them somebody acknowledged.
+    #[serde(rename = "a", default)]
+    pub acknowledged: u32,
+    /// How long after they began that was, together, in seconds.
+    #[serde(rename = "t", default)]
+    pub acknowledged_after_seconds: i64,
     /// The longest of them, oldest first, as they were when the report was made.
     #[serde(rename = "w", default, skip_serializing_if = "Vec::is_empty")]
     pub outages: Vec<OutageRecord>,
@@ -302,6 +308,8 @@ impl MonitorFigures {
             median_ms: None,
             days: BTreeMap::new(),
             outage_count: 0,
+            acknowledged: 0,
+            acknowledged_after_seconds: 0,
             outages: Vec::new(),
             certificate_ends: None,
             domain: None,
@@ -326,12 +334,14 @@ impl MonitorFigures {
         }
         self.median_ms = median(&read.days, span);
         let whole = read.performance.iter().filter(|day| parts.has(day.date));
-        let scores = whole
-            .map(|day| day.sums.score)
-            .fold(Default::default(), |all: crate::checks::history::Sum, day| all.plus(day));
+        let scores = whole.fold(Sum::default(), |all, day| all.plus(day.sums.score));
         self.score = (scores.count > 0)
             .then(|| (scores.sum / f64::from(scores.count) * 100.0).round() as u16);
         self.outage_count = u32::try_from(read.outages.len()).unwrap_or(u32::MAX);
+        for after in read.outages.iter().filter_map(OutageRecord::acknowledged_after) {
+            self.acknowledged += 1;
+            self.acknowledged_after_seconds += after.as_secs();
+        }
         for outage in read.outages.iter().map(OutageRecord::problem) {
             for (place, day) in
                 days.iter().enumerate().filter(|(_, day)| outage.overlaps(day.from, day.to))

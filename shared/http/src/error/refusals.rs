@@ -13,9 +13,9 @@ use vedette_domain::maintenance::WindowRefusal;
 use vedette_domain::rate_limit::retry_after;
 use vedette_domain::sites::refusal::SiteRefusal;
 use vedette_domain::status_pages::{IncidentRefusal, PageRefusal, SubscriptionRefusal};
+use vedette_domain::wording::sentence;
 
 use super::ApiError;
-use crate::wording::sentence;
 
 impl<R: Error + Into<Self> + 'static> From<ActionError<R>> for ApiError {
     fn from(error: ActionError<R>) -> Self {

@@ -8,6 +8,7 @@ use super::{UNSUBSCRIBE, signature};
 use crate::alerts::text::one_line;
 use crate::reports::{TeamReport, Totals, rounded_up};
 use crate::time;
+use crate::wording::capitalized;
 
 /// The longest line of the text, in characters.
 const COLUMNS: usize = 78;
@@ -161,11 +162,12 @@ impl ReportMail {
         };
         let mut columns = vec![
             column(String::new(), &|figure| figure.label.to_owned()),
-            column(period.name(), &|figure| figure.now.clone()),
+            column(capitalized(&period.name()), &|figure| figure.now.clone()),
         ];
         if self.report.before.is_some() {
-            let before =
-                column(period.before().name(), &|figure| figure.before.clone().unwrap_or_default());
+            let before = column(capitalized(&period.before().name()), &|figure| {
+                figure.before.clone().unwrap_or_default()
+            });
             columns.push(before);
         }
         let widths: Vec<usize> = columns.iter().map(|column| width(column.iter())).collect();
@@ -234,8 +236,8 @@ impl ReportMail {
             table width="100%" cellpadding="0" cellspacing="0" {
                 tr {
                     td style=(CELL) {}
-                    th scope="col" style=(FIGURE) { (period.name()) }
-                    @if has_before { th.mu scope="col" style={ (FIGURE) ";font-weight:400;color:#586170" } { (period.before().name()) } }
+                    th scope="col" style=(FIGURE) { (capitalized(&period.name())) }
+                    @if has_before { th.mu scope="col" style={ (FIGURE) ";font-weight:400;color:#586170" } { (capitalized(&period.before().name())) } }
                 }
                 @for figure in figures {
                     tr {
@@ -472,17 +474,17 @@ mod tests {
         View the whole report:
         https://vedette.example.com/teams/3/reports/2026-10
 
-        Vedette made 10000 of the 10000 checks that were due. An outage lasts from its
-        first failed check to the next good one. Downtime is the time of all outages
-        in the period, rounded up to whole minutes. Uptime is the share of successful
-        checks, rounded down. So a short outage may change one and not the other. No
-        outage opens in a maintenance window, and one that opened before counts until
-        it ends. Paused time and checks that could not run do not count. The uptime of
-        several sites is that of all their checks together. The median response is the
-        median of the sites, and that of a site is the median of its hourly means. For
-        an objective, a group is down while any of its sites is down. Its budget is
-        the downtime that it allows in the period of the report. Days and times are in
-        Europe/Berlin.
+        Vedette made 10 000 of the 10 000 checks that were due. An outage lasts from
+        its first failed check to the next good one. Downtime is the time of all
+        outages in the period, rounded up to whole minutes. Uptime is the share of
+        successful checks, rounded down. So a short outage may change one and not the
+        other. No outage opens in a maintenance window, and one that opened before
+        counts until it ends. Paused time and checks that could not run do not count.
+        The uptime of several sites is that of all their checks together. The median
+        response is the median of the sites, and that of a site is the median of its
+        hourly means. For an objective, a group is down while any of its sites is
+        down. Its budget is the downtime that it allows in the period of the report.
+        Days and times are in Europe/Berlin.
 
         -- 
         Unsubscribe this address: https://vedette.example.com/subscriptions/3/4/unsubscribe?key=5
@@ -548,7 +550,7 @@ mod tests {
         List-Unsubscribe-Post: List-Unsubscribe=One-Click
         MIME-Version: 1.0
         Content-Type: multipart/alternative;
-         boundary="1846babc4b34f86db095a98e4d8b4136903cc72a"
+         boundary="c5642992b46be8e198cbc54ed461cdc35c89499a"
         "#);
     }
 
