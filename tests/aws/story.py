@@ -795,8 +795,8 @@ def crawl_at_once(sites, target):
     for site, tool in [*runs, (sites[0], "ssl"), (sites[0], "dns")]:
         fire(f"{site}-{tool}")
     # Audits, too: the first audit of another site would get no lease, and redelivery would send it again much later.
-    have_run = lambda: all(count(*run) > counted for run, counted in before.items())
-    until("crawls and audits that were due at once have run, one after the other", have_run, 90)
+    have_all_run = lambda: all(count(*run) > counted for run, counted in before.items())
+    until("crawls and audits that were due at once have run, one after the other", have_all_run, 90)
     target.delay = 0
 
 

@@ -147,7 +147,7 @@ async fn a_report_says_what_happened_in_the_days_of_the_teams_zone() {
       "made_at": "2026-11-30T05:00:00+00:00",
       "method": [
         "Vedette made 7 of the 7 checks that were due.",
-        "An outage lasts from its first failed check to the next good one.",
+        "An outage lasts from its first failed check to the next good one, or until somebody resolves it or monitoring ends. Other problems are not downtime.",
         "Downtime is the time of all outages in the period, rounded up to whole minutes. Uptime is the share of successful checks, rounded down. So a short outage may change one and not the other.",
         "No outage opens in a maintenance window, and one that opened before counts until it ends. Paused time and checks that could not run do not count.",
         "The uptime of several sites is that of all their checks together. The median response is the median of the sites, and that of a site is the median of its hourly means.",

@@ -19,7 +19,7 @@ use crate::chart::{self, Bar, bars_label, day_bars};
 use crate::clock::Clock;
 use crate::form::capitalized;
 use crate::layout;
-use crate::words::{self, counted, grouped, unknown};
+use crate::words::{counted, grouped, unknown};
 
 /// Certificates and domains that end within so many days are in color.
 const VERY_SOON: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -268,7 +268,7 @@ fn outages(report: &TeamReport, users: &BTreeMap<UserId, User>, clock: Clock<'_>
                         }
                     }
                 }
-                footer.small { p.quiet { (words::OUTAGE) @if more > 0 { " " (counted(more, "more outage was shorter.", "more outages were shorter.")) } } }
+                @if more > 0 { footer.small { p.quiet { (counted(more, "more outage was shorter", "more outages were shorter")) } } }
             }
         }
     }

@@ -16,8 +16,8 @@ use crate::wording::{counted, grouped};
 
 /// The most outages that a report lists.
 pub const OUTAGES_MAX: usize = 10;
-/// The most lines of other lists.
-pub const LINES_MAX: usize = 8;
+/// The most lines of other lists. With full lists, the page prints on two sheets of A4.
+pub const LINES_MAX: usize = 6;
 /// The best and the worst sites that are listed.
 const EXTREMES: usize = 3;
 /// Certificates and domains that end within so many days are listed.
@@ -338,7 +338,9 @@ impl TeamReport {
                 grouped(counts.made()),
                 grouped(counts.due())
             ),
-            "An outage lasts from its first failed check to the next good one.".to_owned(),
+            "An outage lasts from its first failed check to the next good one, or until somebody resolves it or monitoring \
+             ends. Other problems are not downtime."
+                .to_owned(),
             "Downtime is the time of all outages in the period, rounded up to whole minutes. Uptime is the share of \
              successful checks, rounded down. So a short outage may change one and not the other."
                 .to_owned(),

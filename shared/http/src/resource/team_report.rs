@@ -48,7 +48,7 @@ pub struct TeamReportResource<'a> {
     before: Option<TotalsResource>,
     /// Each day.
     days: Vec<DayResource>,
-    /// Objectives of groups and sites, over the period, at most eight, those of groups first, each with the most used
+    /// Objectives of groups and sites, over the period, at most six, those of groups first, each with the most used
     /// budget first.
     objectives: Vec<ObjectiveLineResource<'a>>,
     /// The sites with the longest downtime, at most three.
@@ -57,17 +57,17 @@ pub struct TeamReportResource<'a> {
     best_sites: Vec<SiteLineResource<'a>>,
     /// The longest outages, at most ten, in the order in which they began.
     outages: Vec<OutageLineResource<'a>>,
-    /// The sites whose response times have changed most, at most eight.
+    /// The sites whose response times have changed most, at most six.
     response_times: Vec<ResponseLineResource<'a>>,
-    /// Certificates that end within 45 days, at most eight.
+    /// Certificates that end within 45 days, at most six.
     certificates: Vec<EndingResource<'a>>,
-    /// Domains whose registrations end within 45 days, at most eight.
+    /// Domains whose registrations end within 45 days, at most six.
     domains: Vec<EndingResource<'a>>,
-    /// Sites with new or fixed broken links, at most eight.
+    /// Sites with new or fixed broken links, at most six.
     broken_links: Vec<LinksLineResource<'a>>,
-    /// The sites whose mean Lighthouse scores have changed most, at most eight.
+    /// The sites whose mean Lighthouse scores have changed most, at most six.
     performance_scores: Vec<ScoreLineResource<'a>>,
-    /// The heartbeats with the most failed and missed runs, at most eight. The report of a group has none.
+    /// The heartbeats with the most failed and missed runs, at most six. The report of a group has none.
     heartbeats: Vec<HeartbeatLineResource<'a>>,
     /// Channels to which alerts could not be delivered.
     undelivered_alerts: Vec<UndeliveredResource<'a>>,

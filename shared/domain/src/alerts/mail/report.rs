@@ -475,7 +475,8 @@ mod tests {
         https://vedette.example.com/teams/3/reports/2026-10
 
         Vedette made 10 000 of the 10 000 checks that were due. An outage lasts from
-        its first failed check to the next good one. Downtime is the time of all
+        its first failed check to the next good one, or until somebody resolves it or
+        monitoring ends. Other problems are not downtime. Downtime is the time of all
         outages in the period, rounded up to whole minutes. Uptime is the share of
         successful checks, rounded down. So a short outage may change one and not the
         other. No outage opens in a maintenance window, and one that opened before
@@ -509,11 +510,12 @@ mod tests {
         https://vedette.example.com/teams/3/reports/2026-10
 
         Vedette made 0 of the 0 checks that were due. An outage lasts from its first
-        failed check to the next good one. Downtime is the time of all outages in the
-        period, rounded up to whole minutes. Uptime is the share of successful checks,
-        rounded down. So a short outage may change one and not the other. No outage
-        opens in a maintenance window, and one that opened before counts until it
-        ends. Paused time and checks that could not run do not count. The uptime of
+        failed check to the next good one, or until somebody resolves it or monitoring
+        ends. Other problems are not downtime. Downtime is the time of all outages in
+        the period, rounded up to whole minutes. Uptime is the share of successful
+        checks, rounded down. So a short outage may change one and not the other. No
+        outage opens in a maintenance window, and one that opened before counts until
+        it ends. Paused time and checks that could not run do not count. The uptime of
         several sites is that of all their checks together. The median response is the
         median of the sites, and that of a site is the median of its hourly means.
         Days and times are in Europe/Berlin.
@@ -550,7 +552,7 @@ mod tests {
         List-Unsubscribe-Post: List-Unsubscribe=One-Click
         MIME-Version: 1.0
         Content-Type: multipart/alternative;
-         boundary="c5642992b46be8e198cbc54ed461cdc35c89499a"
+         boundary="ebf66be4564c2f56c0263d292cfdefc5eb8fcf0a"
         "#);
     }
 
