@@ -4,9 +4,11 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use serde_json::{Value, json};
 use vedette_domain::checks::check::{CheckError, Finish};
+use vedette_domain::checks::history::{DayUptime, Downtime};
 use vedette_domain::checks::tool::{RunReason, Tool};
-use vedette_domain::id::{CheckId, SiteId};
+use vedette_domain::id::{CheckId, SiteId, StatusPageId};
 use vedette_domain::message::ReconcileMessage;
+use vedette_domain::status_pages::{PageAddress, PublishedPage};
 use vedette_testkit::Member;
 use vedette_tests::Service;
 
@@ -16,10 +18,11 @@ use crate::support::{Browser, body, main_part, said};
 /// Sites whose issues open and resolve at once, and whose first runs have not happened.
 async fn sites(service: &Service, owner: &Member, names: &[&str]) -> Vec<SiteId> {
     let mut sites = Vec::new();
-    for (place, name) in names.iter().enumerate() {
+    for (place, (name, tag)) in names.iter().zip(["a", "b", "c"]).enumerate() {
         let settings = json!({ "failures_to_open": 1, "successes_to_resolve": 1 });
         let new = json!({
             "url": format!("https://site-{place}.example"), "name": name,
+            "tags": [tag],
             "monitoring_settings": { "tools": { "status": { "settings": settings } } },
         });
         let path = format!("/teams/{}/sites", owner.team);
@@ -119,11 +122,31 @@ async fn get(service: &Service, owner: &Member, path: &str) -> Value {
     answer.body["data"].clone()
 }
 
-/// The figures of the week in the report, on the pages of the sites, in the list of outages and in the API are equal.
+/// The page for readers with a component for each site, when its report was made.
+async fn status_page(service: &Service, owner: &Member, page: &str) -> PublishedPage {
+    let page = StatusPageId::parse(page).expect("an id");
+    let publish = ReconcileMessage::Publish { team: owner.team, page };
+    vedette_reconciler::handle(&service.test.app, &publish).await.expect("published");
+    let address = PageAddress::parse("week").expect("an address");
+    service.test.app.store.published(&address).await.expect("read").expect("a page")
+}
+
+/// The figures of the week in the report, on the pages of the sites, on the status page, in the list of outages and in the
+/// API are equal.
 async fn compare(checks: &[(usize, i64, Option<u16>)]) {
     const DAYS: &str = "from=2026-11-23&to=2026-11-29";
+    const NAMES: [&str; 3] = ["A", "B", "C"];
     let (service, owner) = Service::with_team().await;
-    let sites = sites(&service, &owner, &["A", "B", "C"]).await;
+    let sites = sites(&service, &owner, &NAMES).await;
+    let client = service.client(&owner);
+    let parts = NAMES.iter().zip(&sites);
+    let parts: Vec<Value> =
+        parts.map(|(name, site)| json!({ "name": name, "site": site })).collect();
+    let readers = json!({ "slug": "week", "name": "Week", "groups": [{ "name": "All", "components": parts }] });
+    let readers = client.post(&format!("/teams/{}/status-pages", owner.team), &readers).await;
+    let groups = NAMES.map(|name| json!({ "name": name, "selector": name.to_lowercase() }));
+    let groups = json!({ "groups": groups });
+    client.put(&format!("/teams/{}/groups", owner.team), &groups).await;
     let mut checks = checks.to_vec();
     checks.sort_by_key(|(site, minute, _)| (*minute, *site));
     checks.dedup_by_key(|(site, minute, _)| (*minute, *site));
@@ -168,13 +191,35 @@ async fn compare(checks: &[(usize, i64, Option<u16>)]) {
     let of_days = report["days"].as_array().expect("days").iter();
     let of_days: i64 = of_days.map(|day| day["downtime_seconds"].as_i64().expect("a number")).sum();
     assert_eq!(of_days, down);
+    let published = status_page(&service, &owner, &readers.data("uuid")).await;
+    for (site, (name, component)) in NAMES.iter().zip(published.components()).enumerate() {
+        let path = format!("/teams/{}/reports/2026-W48?group={name}", owner.team);
+        let report = get(&service, &owner, &path).await;
+        let days = report["days"].as_array().expect("days");
+        // The last of the 90 days is the Monday on which the report is made.
+        for ((number, day), shown) in (0..).zip(days).zip(&component.days[82..]) {
+            let is_of_day = |&(of, minute, _): &(usize, i64, Option<u16>)| {
+                of == site && minute.div_euclid(1_440) == number
+            };
+            if !checks.iter().any(is_of_day) {
+                // Nobody knows, even if an outage goes on.
+                assert_eq!(*shown, DayUptime::Unknown, "{name} {day}");
+                continue;
+            }
+            let seconds = u32::try_from(day["downtime_seconds"].as_u64().expect("a number"));
+            let downtime = Downtime::of(seconds.expect("a day"));
+            let down = (day["outages"] != json!(0)).then_some(DayUptime::Down(downtime));
+            let is_down = matches!(shown, DayUptime::Down(_));
+            assert_eq!(is_down.then_some(*shown), down, "{name} {day}");
+        }
+    }
     let not_run =
         checks.iter().filter(|(_, minute, code)| code.is_none() && (0..10_080).contains(minute));
     assert_eq!(totals["checks_not_run"], json!(not_run.count()));
 }
 
 #[test]
-fn a_report_equals_the_pages_the_outages_and_the_api() {
+fn a_report_equals_the_pages_the_status_page_the_outages_and_the_api() {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let code = prop_oneof![4 => Just(Some(200)), 3 => Just(Some(503)), 1 => Just(None)];
