@@ -290,11 +290,11 @@ impl Budget {
         in_minutes(self.allowed_seconds / 60)
     }
 
-    /// How much is used in percent, rounded down: 100 only if nothing is left.
+    /// How much is used in percent, rounded down: 100 or more only if nothing is left.
     pub fn used_percent(self) -> i64 {
-        match self.is_used_up() {
-            true => 100,
-            false => 100 * self.used_seconds / self.allowed_seconds.max(1),
+        match self.allowed_seconds {
+            0 => 100 * i64::from(self.used_seconds > 0),
+            allowed => 100 * self.used_seconds / allowed,
         }
     }
 }

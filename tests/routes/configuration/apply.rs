@@ -246,3 +246,38 @@ async fn each_kind_of_object_is_created_changed_and_deleted() {
     assert_eq!(kinds, ["status_page", "maintenance_window", "group", "site", "channel"]);
     assert_eq!(export(&service, &owner).await.as_object().map(Map::len), Some(2));
 }
+
+#[tokio::test]
+async fn a_window_that_somebody_ended_does_not_start_again() {
+    let (service, owner) = Service::with_team().await;
+    let start = service.test.now().strftime("%Y-%m-%dT%H:%M").to_string();
+    let window = |key: &str, minutes: u32| {
+        json!({
+            "key": key, "name": key, "starts_at": start, "duration_minutes": minutes,
+            "time_zone": "UTC",
+        })
+    };
+    let document = |minutes| {
+        let mut daily = window("daily", 60);
+        daily["recurrence"] = "FREQ=DAILY".into();
+        json!({ "name": "shop", "maintenance_windows": [window("once", minutes), daily] })
+    };
+    let made = apply(&service, &owner, &document(60)).await;
+    assert_eq!(made.body["data"]["changes"].as_array().map(Vec::len), Some(2), "{}", made.body);
+    let list = format!("/teams/{}/maintenance-windows", owner.team);
+    service.test.advance(jiff::SignedDuration::from_mins(5));
+    let windows = service.client(&owner).get(&list).await;
+    for window in windows.body["data"].as_array().expect("windows") {
+        let id = window["uuid"].as_str().expect("an id");
+        let ended = service.client(&owner).post(&format!("{list}/{id}/end"), &json!({})).await;
+        assert_eq!(ended.status, 200, "{}", ended.body);
+    }
+    service.test.advance(jiff::SignedDuration::from_mins(5));
+    let again = apply(&service, &owner, &document(60)).await;
+    assert_eq!(again.body["data"]["changes"], json!([]));
+    // A longer one is another one.
+    let longer = apply(&service, &owner, &document(90)).await;
+    let changes = longer.body["data"]["changes"].as_array().expect("changes");
+    let changes: Vec<_> = changes.iter().map(|of| (&of["action"], &of["key"])).collect();
+    assert_eq!(changes, [(&json!("create"), &json!("once"))]);
+}

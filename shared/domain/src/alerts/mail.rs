@@ -181,7 +181,7 @@ impl TransactionalMailKind {
             Self::Recipient { team, reports } => Words {
                 subject: "Confirm this address for reports".into(),
                 request: format!(
-                    "The team “{}” wants to send its {} about its websites to this address.",
+                    "The team “{}” wants to send its {} to this address.",
                     strangers_name(team),
                     unlinked(&reports.name())
                 ),

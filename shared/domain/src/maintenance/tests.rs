@@ -377,6 +377,14 @@ fn a_changed_window_took_place_as_it_was() {
     let before = ["2026-11-29T02:00 2026-11-29T02:20", "2026-11-29T02:20 2026-11-29T03:00"];
     assert_eq!(shown(&other, 1), before);
     assert_eq!(shown(&other, 2), before[1..]);
+    // Ended, and then changed or removed: what it was after its end was no maintenance.
+    let [ended, later] = ["2026-11-29T02:10:00Z", "2026-11-29T02:40:00Z"].map(at);
+    let early = changes(&[(created, two.clone())]).with_ended(two.id, ended).expect("active");
+    let expected = ["2026-11-29T02:00 2026-11-29T02:10"];
+    assert_eq!(shown(&early.without(two.id, later), 1), expected);
+    let moved = early.with(daily("05:00"), later).expect("room");
+    let next = ["2026-11-29T05:00 2026-11-29T06:00", "2026-11-30T05:00 2026-11-30T06:00"];
+    assert_eq!(shown(&moved, 1), [&expected[..], &next].concat());
     // Removed, it does not take place again even where nothing but its rule is known.
     let removed = changes(&[(created, two.clone())]).without(two.id, at("2026-11-29T02:30:00Z"));
     assert_eq!(shown(&removed, 1), ["2026-11-29T02:00 2026-11-29T02:30"]);

@@ -223,10 +223,11 @@ impl MaintenanceWindow {
         self.is_at_times_of(other) && sites(self) == sites(other)
     }
 
-    /// What is remembered of it if it does not take place from now on.
+    /// What is remembered of it if it does not take place from now on. Nothing manages that.
     pub(super) fn stopped(self, now: Timestamp) -> Self {
+        let ended_at = if self.active_at(now).is_some() { Some(now) } else { self.ended_at };
         let rule = self.rule.map(|rule| rule.ending(now));
-        Self { rule, ended_at: Some(now), ..self }
+        Self { rule, ended_at, managed_by: None, ..self }
     }
 }
 

@@ -85,6 +85,16 @@ impl Windows {
         self.get(id).filter(|window| !window.is_over(now))
     }
 
+    /// When somebody ended the window of a document, if it is over since and was to take place at the same times.
+    pub(crate) fn ended_at(&self, window: &MaintenanceWindow) -> Option<Timestamp> {
+        let is_same = |past: &&MaintenanceWindow| {
+            past.managed_by.is_some()
+                && past.managed_by == window.managed_by
+                && past.is_at_times_of(window)
+        };
+        self.past.iter().rev().find(is_same)?.ended_at
+    }
+
     /// The windows that are not over: the active ones first, in the order in which they end, then the others, in the
     /// order in which they start.
     pub fn current_ones(&self, now: Timestamp) -> Vec<&MaintenanceWindow> {

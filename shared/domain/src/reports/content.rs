@@ -305,6 +305,10 @@ impl TeamReport {
             (1, 0, _) => "and the objective was met".to_owned(),
             (1.., 0, _) => "and every objective was met".to_owned(),
             (1, 1, _) => "but the objective was missed".to_owned(),
+            (all @ 2.., 1, _) => format!("but 1 of {all} objectives was missed"),
+            (all @ 2.., missed, _) if missed == all => {
+                format!("but all {all} objectives were missed")
+            }
             (all @ 2.., missed, _) => format!("but {missed} of {all} objectives were missed"),
             (_, _, 0) => "with no outages".to_owned(),
             (_, _, 1) => "with one outage".to_owned(),

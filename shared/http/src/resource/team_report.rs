@@ -44,7 +44,7 @@ pub struct TeamReportResource<'a> {
     sites: usize,
     /// Its main figures.
     totals: TotalsResource,
-    /// The main figures of the period before; null if nothing was checked then.
+    /// The main figures of the period before; null if there is no report about it, or if nothing was checked then.
     before: Option<TotalsResource>,
     /// Each day.
     days: Vec<DayResource>,

@@ -41,7 +41,7 @@ impl Planner<'_> {
             // An instance that somebody ended does not start again, unless it takes place at another time.
             let ended_at = before
                 .filter(|before| before.is_at_times_of(&window))
-                .and_then(|before| before.ended_at);
+                .map_or_else(|| team.windows.ended_at(&window), |before| before.ended_at);
             let window = MaintenanceWindow { ended_at, ..window };
             // The service drops a window that is over.
             if window.is_over(now) {
