@@ -361,7 +361,7 @@ fn a_report_says_how_objectives_were_met() {
     figures.monitors[1].objective = result(99.9, 50 * 60);
     assert_eq!(
         headline(&figures),
-        "95.00 % uptime in November 2026, but 1 of 3 objectives were missed"
+        "95.00 % uptime in November 2026, but 1 of 3 objectives was missed"
     );
     let report = TeamReport::of(&figures, None, None).expect("a report");
     let lines: Vec<_> = report
